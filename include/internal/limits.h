@@ -1,0 +1,118 @@
+/*
+ * Every number that a peer can run into, with its unit and the reason for it.
+ *
+ * All clocks are monotonic and absolute for their phase: no frame by itself extends one.  A breach
+ * ends the connection with GOAWAY(ENHANCE_YOUR_CALM) that is flushed first, unless another answer
+ * is named.
+ */
+#ifndef INTERNAL_LIMITS_H
+#define INTERNAL_LIMITS_H
+
+#include <assert.h>
+
+/* ---- memory ---- */
+
+/* bytes of address space per worker; committed as used */
+#define LIMIT_WORKER_MEMORY ((size_t)1024 * 1024 * 1024)
+/* large blocks kept back: below this a worker stops reading and accepting and only sends */
+#define LIMIT_BLOCK_RESERVE 64
+/* bytes a connection pulls from its protocol at once: one window of staged output */
+#define LIMIT_STAGED_OUTPUT ((size_t)256 * 1024)
+/* iovec entries of one write; the kernel's own cap is 1024 (IOV_MAX) */
+#define LIMIT_IOVECS 1024
+/* bytes unsent in the socket above which the kernel takes no more: keeps the rest reorderable */
+#define LIMIT_NOTSENT_LOWAT (256 * 1024)
+
+/* ---- connections ---- */
+
+/* connections of a worker; also bounded by half of the descriptors it may open */
+#define LIMIT_CONNECTIONS 16384
+/* connections accepted in one turn of the loop, so that open ones are not starved */
+#define LIMIT_ACCEPTS_PER_TURN 64
+/* ms that accepting pauses after EMFILE and its like: doubled each time, up to the maximum */
+#define LIMIT_ACCEPT_PAUSE_MS 50
+#define LIMIT_ACCEPT_PAUSE_MAX_MS 500
+/* bytes read from one connection in one turn */
+#define LIMIT_READ_PER_TURN ((size_t)64 * 1024)
+/* pending connections of a listener */
+#define LIMIT_BACKLOG 4096
+
+/* ---- clocks ---- */
+
+/* ms from accept to the client's preface and first SETTINGS; on breach: close */
+#define LIMIT_PREFACE_MS 10000
+/* ms until our SETTINGS are acknowledged; on breach: GOAWAY(SETTINGS_TIMEOUT) (RFC 9113 6.5.3) */
+#define LIMIT_SETTINGS_ACK_MS 10000
+/* ms from the first byte of a field section to its last */
+#define LIMIT_HEADER_MS 10000
+/* ms without a byte of output taken by the peer while some is due; on breach: abort */
+#define LIMIT_WRITE_STALL_MS 20000
+/* ms without an open stream; longer than the 60 s of common proxy pools; on breach: NO_ERROR */
+#define LIMIT_IDLE_MS 75000
+/* ms between the two GOAWAYs if the PING in between is not acknowledged */
+#define LIMIT_GOAWAY_STEP_MS 1000
+/* ms from the start of a drain to the end of every connection */
+#define LIMIT_DRAIN_MS 30000
+/* ms and bytes that are still read, and thrown away, after the last byte was sent, so that the
+ * peer's data in flight does not reset the connection before it has read the answer */
+#define LIMIT_LINGER_MS 2000
+#define LIMIT_LINGER_BYTES ((size_t)64 * 1024)
+
+/* ---- field sections (RFC 9113 6.5.2 counts name + value + 32) ---- */
+
+#define LIMIT_FIELD_OVERHEAD 32
+/* fields, each cookie crumb counted; on breach: 431 */
+#define LIMIT_FIELDS 100
+/* fields at which decoding stops being worth it */
+#define LIMIT_FIELDS_HARD 200
+/* bytes, announced as SETTINGS_MAX_HEADER_LIST_SIZE; on breach: 431 */
+#define LIMIT_FIELD_BYTES ((size_t)32 * 1024)
+#define LIMIT_FIELD_BYTES_HARD ((size_t)64 * 1024)
+/* bytes of :path or request-target; on breach: 414 */
+#define LIMIT_PATH_LEN ((size_t)8 * 1024)
+/* CONTINUATION frames of one field section: 5 x 16 KiB hold more than the hard limit */
+#define LIMIT_CONTINUATIONS 4
+/* bytes of the HPACK tables, ours and the peer's (RFC 7541 4.2) */
+#define LIMIT_HPACK_TABLE 4096
+
+/* ---- streams ---- */
+
+/* streams, counted until handler and buffers are gone; on breach: REFUSED_STREAM */
+#define LIMIT_STREAMS 100
+/* refused streams of a connection: a client that has seen our SETTINGS has none */
+#define LIMIT_REFUSED 100
+/* bytes of a request body that may be on their way: stream and connection window */
+#define LIMIT_STREAM_WINDOW (64 * 1024)
+#define LIMIT_CONNECTION_WINDOW (1024 * 1024)
+
+/* ---- budgets: a bucket of so many, refilled by so many a second ---- */
+
+/* RST_STREAM by the peer; one comes back with each request answered in full */
+#define LIMIT_PEER_RESETS 200
+#define LIMIT_PEER_RESETS_PER_S 20
+/* RST_STREAM that the peer made us send, malformed requests: honest clients cause none */
+#define LIMIT_OWN_RESETS 20
+#define LIMIT_OWN_RESETS_PER_S 1
+/* PING, SETTINGS, PRIORITY, PRIORITY_UPDATE, unknown types, useless WINDOW_UPDATE */
+#define LIMIT_CONTROL_FRAMES 1000
+#define LIMIT_CONTROL_FRAMES_PER_S 100
+/* frames without payload that end nothing, in a row */
+#define LIMIT_EMPTY_FRAMES 10
+/* WINDOW_UPDATE frames: this many, and per stream and DATA frame sent so many more */
+#define LIMIT_WINDOW_UPDATES 5
+#define LIMIT_WINDOW_UPDATES_PER_STREAM 2
+#define LIMIT_WINDOW_UPDATES_PER_DATA 20
+
+/* ---- file cache of a worker ---- */
+
+/* open files; also bounded by a quarter of the descriptors the process may open */
+#define LIMIT_CACHED_FILES 1024
+/* ms for which a cached file is taken to be what is on disk */
+#define LIMIT_CACHE_FRESH_MS 1000
+
+static_assert(LIMIT_FIELDS < LIMIT_FIELDS_HARD, "431 comes before GOAWAY");
+static_assert(LIMIT_FIELD_BYTES < LIMIT_FIELD_BYTES_HARD, "431 comes before GOAWAY");
+static_assert((LIMIT_CONTINUATIONS + 1) * 16384 > LIMIT_FIELD_BYTES_HARD,
+              "a field section of the hard limit fits into the frames allowed");
+
+#endif

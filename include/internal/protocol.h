@@ -1,0 +1,90 @@
+/*
+ * What a connection needs of a protocol: a table of functions that turn bytes into requests and
+ * responses into bytes.  h2 fills it, http1 does, and a third one needs no change in the
+ * connection.
+ *
+ * A session does no I/O: it knows no descriptor, no thread, and no clock but env->clock.  Output
+ * is pulled: the connection calls pull() when nothing of it is in flight, so a slow peer costs one
+ * budget of memory and the order of streams is decided as late as possible.
+ *
+ *     feed(bytes) ──▶ env->handler(request) ──▶ weir_respond() ──▶ pull(out)
+ *
+ * Thread: the worker that owns the connection.
+ */
+#ifndef INTERNAL_PROTOCOL_H
+#define INTERNAL_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/buf.h"
+#include "weir/err.h"
+#include "weir/gather.h"
+#include "weir/handler.h"
+
+struct clock;
+struct mem;
+struct stats;
+
+/* What all sessions of a worker share.  Outlives them. */
+struct protocol_env {
+    struct mem *mem;
+    const struct clock *clock;
+    struct stats *stats;
+    weir_handler_fn *handler;
+    void *handler_ctx;
+};
+
+/* The connection as its session sees it. */
+struct protocol_host {
+    /* There is output, or a deadline has changed, outside of a call of the table: pull soon. */
+    void (*wake)(struct protocol_host *host);
+    uint64_t id; /* of the connection, for logs */
+    bool is_tls; /* requests came over TLS */
+};
+
+#define PROTOCOL_NO_DEADLINE UINT64_MAX
+
+struct protocol {
+    const char *name; /* as in ALPN: "h2", "http/1.1" */
+
+    /*
+     * Start a session.
+     * Borrowed: env and host, for as long as the session lives.
+     * Own: *session goes to close().  Err: WEIR_NOMEM.
+     */
+    enum weir_err (*open)(const struct protocol_env *env, struct protocol_host *host,
+                          void **session);
+
+    /*
+     * Take in bytes from the peer.
+     * Borrowed: in; the session takes a reference if it keeps a view of it.
+     * Err: PROTO, LIMIT: the session has prepared its last words (GOAWAY): pull until CLOSED.
+     *      NOMEM, IO: there is nothing more to say.  After any error feed is not called again.
+     */
+    enum weir_err (*feed)(void *session, const struct weir_slice *in);
+
+    /* The peer sends nothing more (FIN, close_notify).  Responses under way may go on. */
+    void (*feed_end)(void *session);
+
+    /*
+     * Append output to `out` until it holds about `budget` bytes.
+     * OK: that is all for now.  AGAIN: the budget is spent, there is more.  CLOSED: these are the
+     * last bytes, close when they are sent.  Else: as feed().
+     */
+    enum weir_err (*pull)(void *session, struct weir_gather *out, size_t budget);
+
+    /* Begin an orderly end: take no new requests, finish those that are open. */
+    void (*drain)(void *session);
+
+    /* When timeout() wants to be called: monotonic ms, or PROTOCOL_NO_DEADLINE. */
+    uint64_t (*deadline)(const void *session);
+
+    /* A deadline may have passed: act on those that have.  Err: as feed(). */
+    enum weir_err (*timeout)(void *session);
+
+    /* The connection is gone: release everything. */
+    void (*close)(void *session);
+};
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * A worker's counters.  Written by the worker alone, read after it has ended.
+ */
+#ifndef INTERNAL_STATS_H
+#define INTERNAL_STATS_H
+
+#include <stdint.h>
+
+/* System calls of the request path; the names are those of the calls. */
+#define STATS_CALL_MAP(X)                                                                          \
+    X(epoll_wait)                                                                                  \
+    X(epoll_ctl)                                                                                   \
+    X(accept4)                                                                                     \
+    X(recv)                                                                                        \
+    X(sendmsg)                                                                                     \
+    X(shutdown)                                                                                    \
+    X(close)                                                                                       \
+    X(read)                                                                                        \
+    X(openat2)                                                                                     \
+    X(fstat)                                                                                       \
+    X(mmap)                                                                                        \
+    X(munmap)
+
+struct stats {
+    /* connections */
+    uint64_t accepted;        /* connections taken */
+    uint64_t closed;          /* connections ended, for whatever reason */
+    uint64_t accept_pauses;   /* times that accepting paused for want of descriptors or memory */
+    uint64_t limit_breaches;  /* connections ended because a limit was reached */
+    uint64_t protocol_errors; /* connections ended because the peer broke the protocol */
+
+    /* requests */
+    uint64_t requests;        /* field sections that were handed to a handler */
+    uint64_t responses[6];    /* by first digit of the status; [0] is not used */
+    uint64_t streams_reset;   /* RST_STREAM sent or received before the response was complete */
+    uint64_t streams_refused; /* REFUSED_STREAM sent */
+
+    /* bytes of response bodies, each counted once when it is handed to the output */
+    uint64_t body_mapped; /* from a file map to the kernel or the cipher without a copy */
+    uint64_t body_pooled; /* built in a pool block, or constant data */
+    uint64_t body_copied; /* copied on the way */
+
+    /* writes */
+    uint64_t writes;     /* gather lists given to the kernel */
+    uint64_t iovecs;     /* entries of those */
+    uint64_t iovecs_max; /* most entries of one */
+    uint64_t bytes_sent; /* taken by the kernel */
+    uint64_t bytes_received;
+
+    struct {
+#define STATS_CALL_FIELD(name) uint64_t name;
+        STATS_CALL_MAP(STATS_CALL_FIELD)
+#undef STATS_CALL_FIELD
+    } calls;
+};
+
+#endif

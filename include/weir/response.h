@@ -1,0 +1,54 @@
+/*
+ * A response as a handler gives it: fields that are ready-made, and a source that hands out the
+ * body slice by slice when the connection can send it.
+ */
+#ifndef WEIR_RESPONSE_H
+#define WEIR_RESPONSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weir/buf.h"
+#include "weir/err.h"
+#include "weir/request.h"
+
+/*
+ * Where fields and body come from: a kind of object that outlives the response.
+ * Thread: the worker that owns the request.
+ */
+struct weir_source {
+    /*
+     * Give the body bytes at `offset`, at least one and at most `max` of them (max >= 1).
+     * NULL if there never is a body.
+     * Own: *out carries a reference that the caller drops.
+     * Err: AGAIN: not there yet; the source calls weir_response_resume() later.
+     *      STREAM: they cannot be had (the file shrank, the disk failed): the stream is reset.
+     */
+    enum weir_err (*read)(void *ctx, uint64_t offset, size_t max, struct weir_slice *out);
+
+    /* The exchange is over, sent or not; called once.  From here on fields may go away. */
+    void (*release)(void *ctx);
+};
+
+struct weir_response {
+    uint16_t status;                  /* 200..599 (RFC 9110 15) */
+    const struct weir_field *fields;  /* Borrowed: true until source->release */
+    size_t field_count;               /* `date` is added by the protocol */
+    const struct weir_source *source; /* NULL: fields are constant and there is no body */
+    void *ctx;                        /* handed to the source's functions */
+    uint64_t body_offset;             /* first byte of the source that is sent */
+    uint64_t body_len;                /* bytes that follow; 0 for HEAD and for no body */
+};
+
+/*
+ * Answer a request, once.  May be called in the handler or any time later.
+ * Own: source and ctx pass to the exchange, which calls release exactly once, also on failure
+ *      and when the peer goes away.
+ * Err: WEIR_CLOSED: the stream is gone already.  WEIR_NOMEM: it is being reset.
+ */
+WEIR_PUBLIC enum weir_err weir_respond(struct weir_request *r, const struct weir_response *resp);
+
+/* The source that said AGAIN has bytes now. */
+WEIR_PUBLIC void weir_response_resume(struct weir_request *r);
+
+#endif
