@@ -18,7 +18,8 @@ void log_set_level(enum log_level level)
     log_level = level;
 }
 
-static void log_write(enum log_level level, int err, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void log_write(enum log_level level, int err,
+                                                            const char *format, va_list args)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
     char line[LOG_LINE_MAX];
