@@ -103,6 +103,7 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
         output_account(h, origin, len, h->out->copied != copied);
     }
     output_advance(h, FRAME_HEAD_LEN + len);
+    s->body_sent += len;
     s->framed_end = h->framed;
     budget_on_data_sent(&h->budget);
     return 0;
