@@ -202,6 +202,13 @@ static int wait_ms(void *ctx)
     return ms < 60000 ? (int)ms : 60000;
 }
 
+/* Completions must not see the time from before the wait: deadlines would have passed at once. */
+static void on_waited(void *ctx)
+{
+    struct worker *w = ctx;
+    clock_tick(&w->clock);
+}
+
 static const struct io_events worker_events = {
     .on_accept = on_accept,
     .on_recv = conn_on_recv,
@@ -209,6 +216,7 @@ static const struct io_events worker_events = {
     .on_closed = conn_on_closed,
     .on_wake = on_wake,
     .wait_ms = wait_ms,
+    .on_waited = on_waited,
 };
 
 static void worker_note_warmth(struct worker *w)
@@ -224,7 +232,6 @@ static void worker_run(struct worker *w)
 {
     while (!w->is_draining || w->conn_count > 0) {
         io_turn(w->io);
-        clock_tick(&w->clock);
         wheel_advance(&w->wheel, w->clock.now_ms);
         worker_flush_dirty(w);
         worker_note_warmth(w);

@@ -369,6 +369,7 @@ static void epoll_turn(struct io *io)
 
     int n = epoll_wait(e->epoll_fd, e->events, EVENTS_PER_WAIT, epoll_wait_ms(e));
     stats_of(e)->calls.epoll_wait++;
+    e->io.env.events->on_waited(e->io.env.ctx);
 
     /* First all flags, then all callbacks: a callback may free a socket that has an event. */
     bool is_awake = false;

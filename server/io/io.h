@@ -53,6 +53,9 @@ struct io_events {
 
     /* Asked before each wait: how many ms it may last; -1 for no bound. */
     int (*wait_ms)(void *ctx);
+
+    /* A wait has ended, however long it was: time to look at the clock, before any completion. */
+    void (*on_waited)(void *ctx);
 };
 
 /* What a loop is made from.  Borrowed, and outlives it. */
