@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "poison.h"
 #include "pool.h"
 
 #define ITEMS 3000
@@ -141,9 +142,7 @@ static void random_takes_and_gives_never_overlap(void **state)
     arena_deinit(&a);
 }
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-
+#ifdef POISON_ASAN
 static void an_item_is_poisoned_unless_it_is_taken(void **state)
 {
     (void)state;
@@ -161,6 +160,21 @@ static void an_item_is_poisoned_unless_it_is_taken(void **state)
     assert_true(__asan_address_is_poisoned(item + 127));
     arena_deinit(&a);
 }
+
+static void an_arena_leaves_no_poison_at_its_addresses(void **state)
+{
+    (void)state;
+    struct arena a;
+    assert_int_equal(arena_init(&a, ARENA_SPAN_LEN), WEIR_OK);
+    struct pool p;
+    pool_init(&p, &a, 128);
+    uint8_t *item = pool_take(&p);
+    pool_give(item);
+
+    arena_deinit(&a);
+
+    assert_false(__asan_address_is_poisoned(item)); /* whatever is mapped there next is not ours */
+}
 #endif
 
 int main(void)
@@ -170,8 +184,9 @@ int main(void)
         cmocka_unit_test(a_pool_gives_exactly_what_fits_and_all_of_it_again),
         cmocka_unit_test(a_null_item_may_be_given_back),
         cmocka_unit_test(random_takes_and_gives_never_overlap),
-#ifdef __SANITIZE_ADDRESS__
+#ifdef POISON_ASAN
         cmocka_unit_test(an_item_is_poisoned_unless_it_is_taken),
+        cmocka_unit_test(an_arena_leaves_no_poison_at_its_addresses),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
