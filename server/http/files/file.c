@@ -104,6 +104,7 @@ static void file_describe(struct file *f, const struct file_env *env, const char
     f->whole = (struct weir_response){
         .status = 200,
         .fields = f->fields,
+        .fields_id = ++env->root->files_opened,
         .source = &file_source,
         .ctx = f,
         .body_len = f->size,
