@@ -152,8 +152,8 @@ static void lines_of_several_threads_never_mix(void **state)
     for (int i = 0; i < THREADS * LINES_PER_THREAD; i++) {
         char line[PACKET_CAP + 1];
         packet_read(line);
-        int thread = line[strlen("weir: warn: thread=")] - 'a';
-        assert_true(thread >= 0 && thread < THREADS);
+        size_t thread = (size_t)(line[strlen("weir: warn: thread=")] - 'a');
+        assert_true(thread < THREADS);
         const char *l = letters[thread];
         char expected[128];
         snprintf(expected, sizeof(expected), "weir: warn: thread=%s line=%d %s%s%s%s\n", l,
@@ -189,17 +189,17 @@ static void a_failed_assertion_says_where_and_ends_the_process(void **state)
     assert_true(WIFSIGNALED(status));
 }
 
-#define captured_test(f) cmocka_unit_test_setup_teardown(f, capture_begin, capture_end)
+#define CAPTURED_TEST(f) cmocka_unit_test_setup_teardown(f, capture_begin, capture_end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        captured_test(a_line_is_one_write),
-        captured_test(lines_above_the_level_are_dropped),
-        captured_test(a_line_too_long_is_cut_and_still_ends),
-        captured_test(what_is_logged_cannot_begin_a_line_of_its_own),
-        captured_test(lines_of_several_threads_never_mix),
-        captured_test(a_failed_assertion_says_where_and_ends_the_process),
+        CAPTURED_TEST(a_line_is_one_write),
+        CAPTURED_TEST(lines_above_the_level_are_dropped),
+        CAPTURED_TEST(a_line_too_long_is_cut_and_still_ends),
+        CAPTURED_TEST(what_is_logged_cannot_begin_a_line_of_its_own),
+        CAPTURED_TEST(lines_of_several_threads_never_mix),
+        CAPTURED_TEST(a_failed_assertion_says_where_and_ends_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
