@@ -19,7 +19,8 @@
     X(openat2)                                                                                     \
     X(fstat)                                                                                       \
     X(mmap)                                                                                        \
-    X(munmap)
+    X(munmap)                                                                                      \
+    X(newfstatat)
 
 struct stats {
     /* connections */

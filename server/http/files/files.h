@@ -1,0 +1,39 @@
+/*
+ * A directory, served (RFC 9110).  One per worker.
+ */
+#ifndef FILES_FILES_H
+#define FILES_FILES_H
+
+#include <stddef.h>
+
+#include "weir/err.h"
+#include "weir/handler.h"
+#include "weir/str.h"
+
+struct clock;
+struct files;
+struct mem;
+struct stats;
+
+struct files_config {
+    const char *root;       /* the directory */
+    struct weir_str server; /* value of the field `server`; empty: no such field */
+    size_t cached_max;      /* files kept open; 0: LIMIT_CACHED_FILES */
+};
+
+/*
+ * Borrowed: mem, clock, stats and all of config, for as long as it lives.
+ * Own:      files_free().
+ * Err:      WEIR_CONFIG: the root cannot be read; said in one line.  WEIR_NOMEM.
+ */
+WEIR_MUST_USE
+enum weir_err files_new(const struct files_config *config, struct mem *mem,
+                        const struct clock *clock, struct stats *stats, struct files **out);
+
+/* Once all responses are released.  NULL is fine. */
+void files_free(struct files *f);
+
+/* Answer a request.  A weir_handler_fn; ctx is the struct files. */
+void files_handle(void *ctx, struct weir_request *r);
+
+#endif
