@@ -19,6 +19,9 @@
 
 #define INDEX_NAME "index.html"
 
+/* Entries dropped when an open fails for want of descriptors or memory. */
+#define EVICT_WHEN_SHORT 16
+
 struct entry {
     struct entry *chain; /* next with the same bucket */
     uint64_t hash;       /* of the path */
@@ -139,10 +142,10 @@ static void cache_drop(struct cache *c, struct entry *e)
     mem_give(e);
 }
 
-/* Drop the entry that was used least, roughly. */
-static void cache_evict(struct cache *c)
+/* Drop the entry that was used least, roughly, but not `spare`. */
+static void cache_evict(struct cache *c, const struct entry *spare)
 {
-    while (c->oldest->is_used) {
+    while (c->oldest->is_used || c->oldest == spare) {
         c->oldest->is_used = false;
         c->oldest = c->oldest->next; /* it is the youngest now */
     }
@@ -172,7 +175,7 @@ static struct entry *cache_lookup(const struct cache *c, struct weir_str path, u
 
 static bool entry_is_fresh(const struct cache *c, const struct entry *e)
 {
-    return c->clock->now_ms - e->checked_ms < LIMIT_CACHE_FRESH_MS && !e->file->has_shrunk;
+    return c->clock->now_ms - e->checked_ms < LIMIT_CACHE_FRESH_MS && file_is_current(e->file);
 }
 
 struct file *cache_find(struct cache *c, struct weir_str raw)
@@ -186,18 +189,34 @@ struct file *cache_find(struct cache *c, struct weir_str raw)
     return e->file;
 }
 
+/*
+ * Open what an entry is for.  When descriptors or memory are short, entries that are not in use
+ * give theirs up.
+ */
+static unsigned entry_fill(struct cache *c, const struct entry *e, struct file **out)
+{
+    unsigned status = file_open(c->env, e->path, out);
+    if (status == 503 && c->count > 1) {
+        for (int i = 0; i < EVICT_WHEN_SHORT && c->count > 1; i++)
+            cache_evict(c, e);
+        status = file_open(c->env, e->path, out);
+    }
+    if (status == 308 && e->path[e->path_len - 1] == '/')
+        return 404; /* the index is a directory */
+    return status;
+}
+
 /* Make sure that the entry shows what is on disk.  Gives 0, or a status and the entry is gone. */
 static unsigned entry_refresh(struct cache *c, struct entry *e)
 {
     struct stat st;
-    const char *path = e->path + 1;
-    unsigned status = root_stat(c->env->root, path, &st);
-    if (status == 0 && !e->file->has_shrunk && file_is_same(e->file, &st)) {
+    unsigned status = root_stat(c->env->root, e->path + 1, &st);
+    if (status == 0 && file_is_same(e->file, &st)) {
         e->checked_ms = c->clock->now_ms;
         return 0;
     }
     struct file *file;
-    status = file_open(c->env, path, &file);
+    status = entry_fill(c, e, &file);
     if (status != 0) {
         cache_drop(c, e);
         return status;
@@ -208,32 +227,25 @@ static unsigned entry_refresh(struct cache *c, struct entry *e)
     return 0;
 }
 
-/* Memory for an entry, at the cost of others if need be. */
-static struct entry *entry_take(struct cache *c, size_t len)
-{
-    while (c->count >= c->max)
-        cache_evict(c);
-    return mem_take_zeroed(c->env->mem, len);
-}
-
 static unsigned entry_open(struct cache *c, struct weir_str path, uint64_t hash, struct entry **out)
 {
-    bool is_dir = path.ptr[path.len - 1] == '/';
-    struct entry *e = entry_take(c, sizeof(*e) + path.len + sizeof(INDEX_NAME));
+    while (c->count >= c->max)
+        cache_evict(c, NULL);
+    struct entry *e = mem_take_zeroed(c->env->mem, sizeof(*e) + path.len + sizeof(INDEX_NAME));
     if (e == NULL)
         return 503;
     memcpy(e->path, path.ptr, path.len);
-    if (is_dir)
+    if (path.ptr[path.len - 1] == '/')
         memcpy(e->path + path.len, INDEX_NAME, sizeof(INDEX_NAME));
-    unsigned status = file_open(c->env, e->path + 1, &e->file);
-    if (status != 0) {
-        mem_give(e);
-        return status;
-    }
     e->hash = hash;
     e->path_len = (uint32_t)path.len;
     e->is_plain = path_is_plain(path);
     e->checked_ms = c->clock->now_ms;
+    unsigned status = entry_fill(c, e, &e->file);
+    if (status != 0) {
+        mem_give(e);
+        return status;
+    }
     cache_add(c, e);
     *out = e;
     return 0;

@@ -72,7 +72,8 @@ static unsigned files_find(struct files *f, struct weir_str target, struct file 
     struct weir_str path = {f->path, 0};
     if (!path_decode(raw, f->path, &path.len))
         return 400;
-    return cache_get(f->cache, path, out);
+    unsigned status = cache_get(f->cache, path, out);
+    return status == 308 ? 404 : status;
 }
 
 void files_handle(void *ctx, struct weir_request *r)
