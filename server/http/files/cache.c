@@ -1,8 +1,7 @@
 /*
  * See cache.h.
  *
- * Invariant: every entry is in one chain of the table and in the ring, and holds a reference to a
- *            file.
+ * Invariant: every entry is in one chain of the table and in the ring, and holds a resource.
  */
 #include "cache.h"
 
@@ -15,7 +14,6 @@
 #include "internal/limits.h"
 #include "mem.h"
 #include "path.h"
-#include "root.h"
 
 #define INDEX_NAME "index.html"
 
@@ -23,14 +21,14 @@
 #define EVICT_WHEN_SHORT 16
 
 struct entry {
-    struct entry *chain; /* next with the same bucket */
-    uint64_t hash;       /* of the path */
-    struct file *file;   /* Own: one reference */
-    uint64_t checked_ms; /* when it was last known to be what is on disk */
-    uint32_t path_len;   /* bytes of the path as asked for */
-    bool is_plain;       /* may be found by the raw path */
-    bool is_used;        /* asked for since it was last considered for eviction */
-    struct entry *next;  /* ring, oldest first */
+    struct entry *chain;      /* next with the same bucket */
+    uint64_t hash;            /* of the path */
+    struct resource resource; /* Own */
+    uint64_t checked_ms;      /* when it was last known to be what is on disk */
+    uint32_t path_len;        /* bytes of the path as asked for */
+    bool is_plain;            /* may be found by the raw path */
+    bool is_used;             /* asked for since it was last considered for eviction */
+    struct entry *next;       /* ring, oldest first */
     struct entry *prev;
     char path[]; /* decoded, begins with '/'; then the name of the index if any; NUL */
 };
@@ -41,9 +39,9 @@ struct cache {
     struct entry **buckets;     /* Own: chains by hash */
     size_t mask;                /* buckets - 1 */
     uint64_t seed;              /* of the hash: a peer cannot aim at one bucket */
-    size_t max;                 /* entries */
-    size_t count;
-    struct entry *oldest; /* where eviction looks first; NULL when empty */
+    size_t max;                 /* files */
+    size_t count;               /* of those, kept */
+    struct entry *oldest;       /* where eviction looks first; NULL when empty */
 };
 
 /* Mix two words: the halves of their product. */
@@ -127,7 +125,7 @@ static void cache_add(struct cache *c, struct entry *e)
     e->chain = *bucket;
     *bucket = e;
     ring_add(c, e);
-    c->count++;
+    c->count += resource_count(&e->resource);
 }
 
 static void cache_drop(struct cache *c, struct entry *e)
@@ -137,12 +135,18 @@ static void cache_drop(struct cache *c, struct entry *e)
         slot = &(*slot)->chain;
     *slot = e->chain;
     ring_remove(c, e);
-    c->count--;
-    file_unref(&e->file);
+    c->count -= resource_count(&e->resource);
+    resource_close(&e->resource);
     mem_give(e);
 }
 
-/* Drop the entry that was used least, roughly, but not `spare`. */
+/* True if there is an entry besides e, which need not be in the ring. */
+static bool cache_has_other(const struct cache *c, const struct entry *e)
+{
+    return c->oldest != NULL && (c->oldest != e || c->oldest->next != e);
+}
+
+/* Drop the entry that was used least, roughly, but not `spare`; there is another. */
 static void cache_evict(struct cache *c, const struct entry *spare)
 {
     while (c->oldest->is_used || c->oldest == spare) {
@@ -150,6 +154,13 @@ static void cache_evict(struct cache *c, const struct entry *spare)
         c->oldest = c->oldest->next; /* it is the youngest now */
     }
     cache_drop(c, c->oldest);
+}
+
+/* Keep within the bound, at the cost of entries other than e. */
+static void cache_shrink(struct cache *c, const struct entry *e)
+{
+    while (c->count > c->max && cache_has_other(c, e))
+        cache_evict(c, e);
 }
 
 void cache_free(struct cache *c)
@@ -173,33 +184,34 @@ static struct entry *cache_lookup(const struct cache *c, struct weir_str path, u
     return NULL;
 }
 
-static bool entry_is_fresh(const struct cache *c, const struct entry *e)
+/* True if the entry was looked at not long ago. */
+static bool entry_is_recent(const struct cache *c, const struct entry *e)
 {
-    return c->clock->now_ms - e->checked_ms < LIMIT_CACHE_FRESH_MS && file_is_current(e->file);
+    return c->clock->now_ms - e->checked_ms < LIMIT_CACHE_FRESH_MS;
 }
 
-struct file *cache_find(struct cache *c, struct weir_str raw)
+struct resource *cache_find(struct cache *c, struct weir_str raw)
 {
     if (raw.len == 0)
         return NULL;
     struct entry *e = cache_lookup(c, raw, hash_path(c->seed, raw));
-    if (e == NULL || !e->is_plain || !entry_is_fresh(c, e))
+    if (e == NULL || !e->is_plain || !entry_is_recent(c, e))
         return NULL;
     e->is_used = true;
-    return e->file;
+    return &e->resource;
 }
 
 /*
  * Open what an entry is for.  When descriptors or memory are short, entries that are not in use
  * give theirs up.
  */
-static unsigned entry_fill(struct cache *c, const struct entry *e, struct file **out)
+static unsigned entry_fill(struct cache *c, const struct entry *e, struct resource *out)
 {
-    unsigned status = file_open(c->env, e->path, out);
-    if (status == 503 && c->count > 1) {
-        for (int i = 0; i < EVICT_WHEN_SHORT && c->count > 1; i++)
+    unsigned status = resource_open(c->env, e->path, out);
+    if (status == 503 && cache_has_other(c, e)) {
+        for (int i = 0; i < EVICT_WHEN_SHORT && cache_has_other(c, e); i++)
             cache_evict(c, e);
-        status = file_open(c->env, e->path, out);
+        status = resource_open(c->env, e->path, out);
     }
     if (status == 308 && e->path[e->path_len - 1] == '/')
         return 404; /* the index is a directory */
@@ -209,28 +221,27 @@ static unsigned entry_fill(struct cache *c, const struct entry *e, struct file *
 /* Make sure that the entry shows what is on disk.  Gives 0, or a status and the entry is gone. */
 static unsigned entry_refresh(struct cache *c, struct entry *e)
 {
-    struct stat st;
-    unsigned status = root_stat(c->env->root, e->path + 1, &st);
-    if (status == 0 && file_is_same(e->file, &st)) {
+    if (resource_is_same(c->env, e->path, &e->resource)) {
         e->checked_ms = c->clock->now_ms;
         return 0;
     }
-    struct file *file;
-    status = entry_fill(c, e, &file);
+    struct resource resource;
+    unsigned status = entry_fill(c, e, &resource);
     if (status != 0) {
         cache_drop(c, e);
         return status;
     }
-    file_unref(&e->file);
-    e->file = file;
+    c->count += resource_count(&resource);
+    c->count -= resource_count(&e->resource);
+    resource_close(&e->resource);
+    e->resource = resource;
     e->checked_ms = c->clock->now_ms;
+    cache_shrink(c, e);
     return 0;
 }
 
 static unsigned entry_open(struct cache *c, struct weir_str path, uint64_t hash, struct entry **out)
 {
-    while (c->count >= c->max)
-        cache_evict(c, NULL);
     struct entry *e = mem_take_zeroed(c->env->mem, sizeof(*e) + path.len + sizeof(INDEX_NAME));
     if (e == NULL)
         return 503;
@@ -241,17 +252,18 @@ static unsigned entry_open(struct cache *c, struct weir_str path, uint64_t hash,
     e->path_len = (uint32_t)path.len;
     e->is_plain = path_is_plain(path);
     e->checked_ms = c->clock->now_ms;
-    unsigned status = entry_fill(c, e, &e->file);
+    unsigned status = entry_fill(c, e, &e->resource);
     if (status != 0) {
         mem_give(e);
         return status;
     }
     cache_add(c, e);
+    cache_shrink(c, e);
     *out = e;
     return 0;
 }
 
-unsigned cache_get(struct cache *c, struct weir_str path, struct file **out)
+unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
 {
     WEIR_ASSERT(path.len > 0 && path.ptr[0] == '/');
     uint64_t hash = hash_path(c->seed, path);
@@ -261,11 +273,11 @@ unsigned cache_get(struct cache *c, struct weir_str path, struct file **out)
         status = entry_open(c, path, hash, &e);
     } else {
         e->is_used = true; /* one request alone does not make it worth keeping */
-        if (!entry_is_fresh(c, e))
+        if (!entry_is_recent(c, e) || resource_is_stale(&e->resource))
             status = entry_refresh(c, e);
     }
     if (status == 0)
-        *out = e->file;
+        *out = &e->resource;
     return status;
 }
 

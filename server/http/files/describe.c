@@ -3,9 +3,9 @@
  *
  * One field list serves three responses:
  *
- *     content-length content-type accept-ranges x-content-type-options
- *         server cache-control etag last-modified
- *         └──────── 304 ─────────┘
+ *     content-length content-type accept-ranges x-content-type-options content-encoding
+ *         server cache-control vary etag last-modified
+ *         └─────────── 304 ───────────┘
  *
  * A 304 repeats what a cache must know anew (RFC 9110 15.4.5); the date goes with it only if there
  * is no tag.
@@ -60,7 +60,20 @@ static bool file_digest(const struct file *f, uint64_t out[2])
     return true;
 }
 
-static void describe_validators(struct file *f)
+/* Marks of entity-tags: representations of one resource may agree in size and time. */
+static const char marks[CODINGS] = {
+    [CODING_BR] = 'x',
+    [CODING_ZSTD] = 'y',
+    [CODING_GZIP] = 'z',
+};
+
+static const struct weir_str coding_names[CODINGS] = {
+    [CODING_BR] = WEIR_STR_INIT("br"),
+    [CODING_ZSTD] = WEIR_STR_INIT("zstd"),
+    [CODING_GZIP] = WEIR_STR_INIT("gzip"),
+};
+
+static void describe_validators(struct file *f, char mark)
 {
     struct validators *v = &f->validators;
     v->date_s = f->id.mtime.tv_sec;
@@ -69,14 +82,15 @@ static void describe_validators(struct file *f)
     uint64_t digest[2];
     if (v->has_date) {
         int64_t mtime_ns = (int64_t)f->id.mtime.tv_sec * 1000000000 + f->id.mtime.tv_nsec;
-        v->etag.len = etag_write(f->etag, f->size, mtime_ns, '\0');
+        v->etag.len = etag_write(f->etag, f->size, mtime_ns, mark);
         clock_format_date(v->date_s, f->last_modified);
     } else if (file_digest(f, digest)) {
-        v->etag.len = etag_write_digest(f->etag, digest, '\0');
+        v->etag.len = etag_write_digest(f->etag, digest, mark);
     }
 }
 
-static void describe_fields(struct file *f, const struct file_env *env, const char *path)
+static void describe_fields(struct file *f, const struct file_env *env, const char *path,
+                            enum coding coding, bool has_siblings)
 {
     struct weir_str path_str = {path, strlen(path)};
     struct weir_str length = {f->content_length, 0};
@@ -86,6 +100,8 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     add_field(f, WEIR_STR("content-type"), mime_find(path_str)->type);
     add_field(f, WEIR_STR("accept-ranges"), WEIR_STR("bytes"));
     add_field(f, WEIR_STR("x-content-type-options"), WEIR_STR("nosniff"));
+    if (coding != CODING_IDENTITY)
+        add_field(f, WEIR_STR("content-encoding"), coding_names[coding]);
 
     size_t kept = f->whole.field_count; /* from here on a 304 has them too */
     if (env->server.len > 0)
@@ -93,6 +109,8 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     struct weir_str control = cache_control_of(path_str, env->cache_rules, env->cache_rule_count);
     if (control.len > 0)
         add_field(f, WEIR_STR("cache-control"), control);
+    if (has_siblings)
+        add_field(f, WEIR_STR("vary"), WEIR_STR("accept-encoding"));
     if (f->validators.etag.len > 0)
         add_field(f, WEIR_STR("etag"), f->validators.etag);
     f->not_modified = f->whole;
@@ -106,16 +124,17 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     f->not_modified.status = 304;
 }
 
-void file_describe(struct file *f, const struct file_env *env, const char *path)
+void file_describe(struct file *f, const struct file_env *env, const char *path, enum coding coding,
+                   bool has_siblings)
 {
-    describe_validators(f);
+    describe_validators(f, marks[coding]);
     f->whole = (struct weir_response){
         .status = 200,
         .fields = f->fields,
         .source = &file_source,
         .ctx = f,
     };
-    describe_fields(f, env, path);
+    describe_fields(f, env, path, coding, has_siblings);
     f->head = f->whole;
     f->whole.body_len = f->size;
 }

@@ -4,9 +4,17 @@
 #ifndef FILES_DESCRIBE_H
 #define FILES_DESCRIBE_H
 
-#include "file.h"
+#include <stdbool.h>
 
-/* Fill f->whole and its kin from size, time and bytes; the path decides type and rules. */
-void file_describe(struct file *f, const struct file_env *env, const char *path);
+#include "file.h"
+#include "negotiate.h"
+
+/*
+ * Fill f->whole and its kin from size, time and bytes.  The path, that of the resource, decides
+ * type and rules; coding is how the bytes are coded, and has_siblings tells that another request
+ * may get them in another way.
+ */
+void file_describe(struct file *f, const struct file_env *env, const char *path, enum coding coding,
+                   bool has_siblings);
 
 #endif

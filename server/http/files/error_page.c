@@ -31,8 +31,10 @@ static const struct weir_source page_source = {.read = page_read, .release = pag
 static bool is_dropped(struct weir_str name)
 {
     static const struct weir_str names[] = {
-        WEIR_STR_INIT("accept-ranges"), WEIR_STR_INIT("cache-control"), WEIR_STR_INIT("etag"),
-        WEIR_STR_INIT("last-modified"), WEIR_STR_INIT("vary"),
+        WEIR_STR_INIT("accept-ranges"),
+        WEIR_STR_INIT("cache-control"),
+        WEIR_STR_INIT("etag"),
+        WEIR_STR_INIT("last-modified"),
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (weir_str_eq(name, names[i]))

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "describe.h"
 #include "internal/assert.h"
 #include "internal/log.h"
 #include "internal/stats.h"
@@ -240,9 +239,5 @@ unsigned file_open(const struct file_env *env, const char *path, struct file **o
     *out = NULL;
     int fd;
     unsigned status = root_open_file(env->root, path + 1, &fd);
-    if (status == 0)
-        status = file_load(env, fd, out);
-    if (status == 0)
-        file_describe(*out, env, path);
-    return status;
+    return status == 0 ? file_load(env, fd, out) : status;
 }

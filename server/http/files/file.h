@@ -38,7 +38,7 @@ struct file_id {
     struct timespec ctime;
 };
 
-#define FILE_FIELDS 10
+#define FILE_FIELDS 12
 
 struct file {
     struct weir_buf buf;               /* the bytes; base is NULL if there are none */
@@ -69,11 +69,13 @@ struct file_env {
     struct weir_str server;               /* value of the field `server`; empty: no such field */
     const struct cache_rule *cache_rules; /* Borrowed */
     size_t cache_rule_count;
+    bool ignores_siblings; /* precompressed files are not looked for */
 };
 
 /*
  * Open the regular file at `path`, which begins with '/' and is taken below the root.
- * Gives 0 and a file with one reference, or the status due: 308 if it is a directory.
+ * Gives 0 and a file with one reference, or the status due: 308 if it is a directory.  The file is
+ * to be described next, see describe.h.
  */
 unsigned file_open(const struct file_env *env, const char *path, struct file **out);
 

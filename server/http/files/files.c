@@ -28,6 +28,9 @@
 
 #define ERROR_PAGE "/404.html"
 
+/* Times that a file is opened that changes meanwhile. */
+#define GET_TRIES 3
+
 struct files {
     struct root root;
     struct file_env env;
@@ -76,6 +79,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .server = config->server,
         .cache_rules = config->cache_rules,
         .cache_rule_count = config->cache_rule_count,
+        .ignores_siblings = config->ignores_siblings,
     };
     failures_init(&f->failures, mem, config->server);
     files_init_options(f, config->server);
@@ -113,25 +117,43 @@ static uint64_t files_random(struct files *f)
     return x ^ x >> 31;
 }
 
+/* The file at a decoded path that suits a request.  Gives 0 and *out, or the status due. */
+static unsigned files_get(struct files *f, const struct weir_request *r, struct weir_str path,
+                          struct file **out)
+{
+    for (int i = 0; i < GET_TRIES; i++) {
+        struct resource *resource;
+        unsigned status = cache_get(f->cache, path, &resource);
+        if (status != 0)
+            return status;
+        *out = resource_choose(resource, r);
+        if (file_is_current(*out))
+            return 0;
+    }
+    return 503; /* it changes as we look */
+}
+
 /*
- * The file that a target means.  Gives 0 and *out, or the status due; *path is the decoded path,
+ * The file that a request means.  Gives 0 and *out, or the status due; *path is the decoded path,
  * if the target was taken apart and is well-formed.
  */
-static unsigned files_find(struct files *f, struct weir_str target, struct weir_str *path,
+static unsigned files_find(struct files *f, const struct weir_request *r, struct weir_str *path,
                            struct file **out)
 {
-    *out = cache_find(f->cache, target);
-    if (*out != NULL)
-        return 0;
+    struct weir_str target = r->path;
+    const struct resource *resource = cache_find(f->cache, target);
+    if (resource != NULL) {
+        *out = resource_choose(resource, r);
+        if (file_is_current(*out))
+            return 0;
+    }
     struct weir_str raw = path_cut_query(target);
     if (target.len > LIMIT_PATH_LEN)
         return 414;
     if (!path_decode(raw, f->path, &path->len))
         return 400;
     path->ptr = f->path;
-    if (path_is_hidden(*path))
-        return 404;
-    return cache_get(f->cache, *path, out);
+    return path_is_hidden(*path) ? 404 : files_get(f, r, *path, out);
 }
 
 /* What a request asks for beyond the path. */
@@ -202,11 +224,11 @@ static void files_respond_missing(struct files *f, struct weir_request *r, struc
     struct file *file;
     bool is_page = negotiate_type(r, WEIR_STR("text/html")) > 0;
     if (f->fallback.len > 0 && is_page && path.len > 0 && mime_extension(path).len == 0 &&
-        !path_is_hidden(path) && cache_get(f->cache, f->fallback, &file) == 0) {
+        !path_is_hidden(path) && files_get(f, r, f->fallback, &file) == 0) {
         files_respond_file(f, r, file, is_get);
         return;
     }
-    if (!failure_wants_json(r) && cache_get(f->cache, WEIR_STR(ERROR_PAGE), &file) == 0 &&
+    if (!failure_wants_json(r) && files_get(f, r, WEIR_STR(ERROR_PAGE), &file) == 0 &&
         error_page_respond(r, f->env.mem, file, 404))
         return;
     failures_answer(&f->failures, r, 404);
@@ -244,7 +266,7 @@ void files_handle(void *ctx, struct weir_request *r)
     }
     struct file *file;
     struct weir_str path = {f->path, 0};
-    unsigned status = files_find(f, r->path, &path, &file);
+    unsigned status = files_find(f, r, &path, &file);
     switch (status) {
     case 0: files_respond_file(f, r, file, is_get); break;
     case 308: files_respond_directory(f, r, path); break;

@@ -4,6 +4,7 @@
 #ifndef FILES_FILES_H
 #define FILES_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cache_control.h"
@@ -22,6 +23,7 @@ struct files_config {
     size_t cached_max;                    /* files kept open; 0: LIMIT_CACHED_FILES */
     const struct cache_rule *cache_rules; /* the operator's own; the first that matches counts */
     size_t cache_rule_count;
+    bool ignores_siblings;    /* precompressed files, NAME.br and its kin, are not looked for */
     struct weir_str fallback; /* path from the root, with '/', of the page that stands in for paths
                                  that only a script in it knows; empty: none */
 };
