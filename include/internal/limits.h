@@ -9,6 +9,7 @@
 #define INTERNAL_LIMITS_H
 
 #include <assert.h>
+#include <stddef.h>
 
 /* ---- memory ---- */
 
@@ -112,7 +113,7 @@
 
 static_assert(LIMIT_FIELDS < LIMIT_FIELDS_HARD, "431 comes before GOAWAY");
 static_assert(LIMIT_FIELD_BYTES < LIMIT_FIELD_BYTES_HARD, "431 comes before GOAWAY");
-static_assert((LIMIT_CONTINUATIONS + 1) * 16384 > LIMIT_FIELD_BYTES_HARD,
+static_assert((LIMIT_CONTINUATIONS + 1) * (size_t)16384 > LIMIT_FIELD_BYTES_HARD,
               "a field section of the hard limit fits into the frames allowed");
 
 #endif

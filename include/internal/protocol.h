@@ -39,8 +39,9 @@ struct protocol_env {
 struct protocol_host {
     /* There is output, or a deadline has changed, outside of a call of the table: pull soon. */
     void (*wake)(struct protocol_host *host);
-    uint64_t id; /* of the connection, for logs */
-    bool is_tls; /* requests came over TLS */
+    uint64_t id;   /* of the connection, for logs */
+    uint64_t sent; /* bytes of output that have left the gather list of pull(), ever */
+    bool is_tls;   /* requests came over TLS */
 };
 
 #define PROTOCOL_NO_DEADLINE UINT64_MAX
