@@ -88,7 +88,7 @@ static void other_methods_are_told_which_are_allowed(void **state)
     static const char *const methods[] = {"POST", "PUT", "DELETE", "TRACE", "get", "G", ""};
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
         assert_int_equal(fake_ask(&fake, methods[i], "/")->status, 405);
-        assert_field(&fake, "allow", "GET, HEAD");
+        assert_field(&fake, "allow", "GET, HEAD, OPTIONS");
     }
 }
 

@@ -36,6 +36,9 @@ void root_close(struct root *root);
  */
 unsigned root_open_file(const struct root *root, const char *path, int *fd);
 
+/* Close what root_open_file() gave; -1 is fine. */
+void root_close_file(const struct root *root, int fd);
+
 /* Look at a path without opening it.  Gives 0, or a status as above. */
 unsigned root_stat(const struct root *root, const char *path, struct stat *st);
 
