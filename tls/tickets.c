@@ -23,6 +23,7 @@
 #define TICKET_KEY_LEN 32 /* AES-256-CBC, HMAC-SHA-256 */
 #define TICKET_LIFETIME_S (2 * TICKET_PERIOD_S)
 #define TICKETS_PER_HANDSHAKE 2
+#define TICKET_RENEW 2 /* it is good, and a new one follows: clients use a ticket once (C.4) */
 #define SNI_MAX 255
 
 struct ticket_key {
@@ -110,7 +111,7 @@ static int ticket_open(const struct tls_ctx *ctx, SSL *ssl, uint64_t period,
             bool ok =
                 EVP_DecryptInit_ex2(cipher, ctx->ticket_cipher, key.cipher_key, iv, NULL) == 1 &&
                 ticket_mac_init(mac, &key);
-            result = ok ? 1 : -1;
+            result = ok ? TICKET_RENEW : -1;
         }
     }
     OPENSSL_cleanse(&key, sizeof(key));

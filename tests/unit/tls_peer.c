@@ -96,6 +96,7 @@ void peer_deinit(struct peer *p)
     weir_gather_deinit(&p->plain);
     weir_gather_deinit(&p->wire);
     tls_conn_free(p->conn);
+    SSL_set_shutdown(p->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN); /* keep the session */
     SSL_free(p->ssl);
     SSL_CTX_free(p->ctx);
     SSL_SESSION_free(p->session);
@@ -202,6 +203,46 @@ void peer_shake_hands(struct peer *p)
     assert_int_equal(p->fed, WEIR_OK);
 }
 
+static void fill(uint8_t *bytes, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (uint8_t)((i * 31 + seed) >> (i % 5));
+}
+
+void peer_check_up(struct peer *p, size_t len)
+{
+    uint8_t *sent = malloc(len);
+    uint8_t *got = malloc(len + 1);
+    fill(sent, len, 1);
+
+    assert_int_equal(SSL_write(p->ssl, sent, (int)len), len);
+    peer_pump(p);
+
+    assert_int_equal(peer_take_received(p, got, len + 1), len);
+    assert_memory_equal(got, sent, len);
+    free(sent);
+    free(got);
+}
+
+void peer_check_down(struct peer *p, size_t len)
+{
+    uint8_t *sent = malloc(len);
+    uint8_t *got = malloc(len + 1);
+    fill(sent, len, 2);
+
+    assert_int_equal(weir_gather_append_copy(&p->plain, sent, len), WEIR_OK);
+    peer_pump(p);
+
+    size_t total = 0;
+    int n;
+    while (total <= len && (n = SSL_read(p->ssl, got + total, (int)(len + 1 - total))) > 0)
+        total += (size_t)n;
+    assert_int_equal(total, len);
+    assert_memory_equal(got, sent, len);
+    free(sent);
+    free(got);
+}
+
 void peer_take_over(struct peer *p)
 {
     p->suite = *p->conn->suite;
@@ -218,6 +259,7 @@ size_t peer_record(struct peer *p, uint8_t type, const void *text, size_t len, s
                    uint8_t *out)
 {
     static const uint8_t zeros[RECORD_BODY_MAX];
+    assert_true(pad <= sizeof(zeros));
     size_t body_len = len + 1 + pad + AEAD_TAG_LEN;
     uint8_t head[] = {CONTENT_APPLICATION_DATA, 3, 3, (uint8_t)(body_len >> 8), (uint8_t)body_len};
     struct iovec pieces[] = {

@@ -89,6 +89,12 @@ size_t peer_take_wire(struct peer *p, uint8_t *out, size_t cap);
 /* Copy out and consume what was received. */
 size_t peer_take_received(struct peer *p, uint8_t *out, size_t cap);
 
+/* The client sends len bytes, weir receives the same. */
+void peer_check_up(struct peer *p, size_t len);
+
+/* Weir sends len bytes, the client receives the same. */
+void peer_check_down(struct peer *p, size_t len);
+
 /* Set the client aside: from now on the test seals and opens.  The numbers go on. */
 void peer_take_over(struct peer *p);
 
