@@ -4,8 +4,8 @@
  *     pieces ──▶ [ciphertext, as long as all pieces together][16 B tag]
  *
  * Sealing gathers: the cipher reads each piece where it lies and writes to dst, so nothing is
- * copied to bring the pieces together.  Pieces below AEAD_STAGE_MAX are copied to dst first and
- * sealed there in one go with their neighbours: a call of the cipher costs more than such a copy.
+ * copied to bring the pieces together.  Pieces below `stage_max` are copied to dst first and sealed
+ * there in one go with their neighbours: a call of the cipher costs more than such a copy.
  *
  * Thread: tables are constant and may be used by all; a key by its owner.
  */
@@ -23,9 +23,6 @@
 #define AEAD_NONCE_LEN 12
 #define AEAD_TAG_LEN 16
 
-/* What all pieces of one record may be shorter than to be brought together by a copy. */
-#define AEAD_STAGE_MAX 256
-
 enum aead_alg { AEAD_AES_128_GCM, AEAD_AES_256_GCM, AEAD_CHACHA20_POLY1305, AEAD_ALGS };
 
 enum aead_direction { AEAD_SEAL, AEAD_OPEN };
@@ -35,6 +32,7 @@ struct aead {
     const char *name;
     size_t key_len;   /* bytes of a raw key */
     size_t state_len; /* bytes of a key made ready for use; aligned to 64 */
+    size_t stage_max; /* pieces shorter than this are copied before they are sealed */
 
     /* Make a raw key ready.  Err: WEIR_NOMEM; state needs no deinit() then. */
     enum weir_err (*init)(void *state, const uint8_t *key, enum aead_direction direction);

@@ -18,6 +18,9 @@
 
 #include "aead_stage.h"
 
+/* Measured: from here on, reading a piece in place is as fast; it is what gather lists refer to. */
+#define MB_STAGE_MAX 256
+
 #define MB_FEATURES (IMB_FEATURE_AESNI | IMB_FEATURE_PCLMULQDQ)
 
 struct mb_gcm {
@@ -105,7 +108,8 @@ static enum weir_err gcm128_seal(void *state, const uint8_t nonce[AEAD_NONCE_LEN
                                  const uint8_t *aad, size_t aad_len, const struct iovec *pieces,
                                  size_t count, uint8_t *dst)
 {
-    gcm_seal(&mb.gcm128, state, nonce, aad, aad_len, (struct aead_walk){pieces, count, dst});
+    gcm_seal(&mb.gcm128, state, nonce, aad, aad_len,
+             (struct aead_walk){pieces, count, MB_STAGE_MAX, dst});
     return WEIR_OK;
 }
 
@@ -113,7 +117,8 @@ static enum weir_err gcm256_seal(void *state, const uint8_t nonce[AEAD_NONCE_LEN
                                  const uint8_t *aad, size_t aad_len, const struct iovec *pieces,
                                  size_t count, uint8_t *dst)
 {
-    gcm_seal(&mb.gcm256, state, nonce, aad, aad_len, (struct aead_walk){pieces, count, dst});
+    gcm_seal(&mb.gcm256, state, nonce, aad, aad_len,
+             (struct aead_walk){pieces, count, MB_STAGE_MAX, dst});
     return WEIR_OK;
 }
 
@@ -158,7 +163,7 @@ static enum weir_err chacha_seal(void *state, const uint8_t nonce[AEAD_NONCE_LEN
                                  size_t count, uint8_t *dst)
 {
     struct chacha20_poly1305_context_data ctx;
-    struct aead_walk walk = {pieces, count, dst};
+    struct aead_walk walk = {pieces, count, MB_STAGE_MAX, dst};
     struct aead_input in;
     mb.chacha_init(state, &ctx, nonce, aad, aad_len);
     while (aead_walk_next(&walk, &in))
@@ -182,12 +187,12 @@ static bool chacha_open(void *state, const uint8_t nonce[AEAD_NONCE_LEN], const 
 }
 
 static const struct aead mb_aeads[AEAD_ALGS] = {
-    [AEAD_AES_128_GCM] = {"AES-128-GCM (ipsec-mb)", 16, sizeof(struct gcm_key_data), gcm128_init,
-                          gcm_deinit, gcm128_seal, gcm128_open},
-    [AEAD_AES_256_GCM] = {"AES-256-GCM (ipsec-mb)", 32, sizeof(struct gcm_key_data), gcm256_init,
-                          gcm_deinit, gcm256_seal, gcm256_open},
-    [AEAD_CHACHA20_POLY1305] = {"ChaCha20-Poly1305 (ipsec-mb)", 32, AEAD_KEY_MAX, chacha_init,
-                                chacha_deinit, chacha_seal, chacha_open},
+    [AEAD_AES_128_GCM] = {"AES-128-GCM (ipsec-mb)", 16, sizeof(struct gcm_key_data), MB_STAGE_MAX,
+                          gcm128_init, gcm_deinit, gcm128_seal, gcm128_open},
+    [AEAD_AES_256_GCM] = {"AES-256-GCM (ipsec-mb)", 32, sizeof(struct gcm_key_data), MB_STAGE_MAX,
+                          gcm256_init, gcm_deinit, gcm256_seal, gcm256_open},
+    [AEAD_CHACHA20_POLY1305] = {"ChaCha20-Poly1305 (ipsec-mb)", 32, AEAD_KEY_MAX, MB_STAGE_MAX,
+                                chacha_init, chacha_deinit, chacha_seal, chacha_open},
 };
 
 const struct aead *aead_ipsec_mb(enum aead_alg alg)

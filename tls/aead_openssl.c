@@ -13,6 +13,9 @@
 
 #include "aead_stage.h"
 
+/* Measured: an update costs as much as copying 1.5 KiB and sealing them with their neighbours. */
+#define EVP_STAGE_MAX 1536
+
 struct evp_state {
     EVP_CIPHER_CTX *ctx; /* Own; NULL before init and after deinit */
 };
@@ -67,7 +70,7 @@ static enum weir_err evp_seal(void *state, const uint8_t nonce[AEAD_NONCE_LEN], 
     EVP_CIPHER_CTX *ctx = ((struct evp_state *)state)->ctx;
     if (!evp_begin(ctx, nonce, aad, aad_len))
         return WEIR_NOMEM;
-    struct aead_walk walk = {pieces, count, dst};
+    struct aead_walk walk = {pieces, count, EVP_STAGE_MAX, dst};
     struct aead_input in;
     int n;
     while (aead_walk_next(&walk, &in)) {
@@ -95,8 +98,9 @@ static bool evp_open(void *state, const uint8_t nonce[AEAD_NONCE_LEN], const uin
 
 #define EVP_AEAD(text, fn, length)                                                                 \
     {                                                                                              \
-        .name = (text), .key_len = (length), .state_len = sizeof(struct evp_state), .init = (fn),  \
-        .deinit = evp_deinit, .seal = evp_seal, .open = evp_open                                   \
+        .name = (text), .key_len = (length), .state_len = sizeof(struct evp_state),                \
+        .stage_max = EVP_STAGE_MAX, .init = (fn), .deinit = evp_deinit, .seal = evp_seal,          \
+        .open = evp_open                                                                           \
     }
 
 static const struct aead evp_aeads[AEAD_ALGS] = {

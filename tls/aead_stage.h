@@ -9,10 +9,11 @@
 
 #include "aead.h"
 
-/* A walk over pieces.  Zeroed but for the first three. */
+/* A walk over pieces. */
 struct aead_walk {
     const struct iovec *pieces;
     size_t count;
+    size_t stage_max;
     uint8_t *dst; /* where the ciphertext of the next piece goes */
 };
 
@@ -28,10 +29,10 @@ static inline bool aead_walk_next(struct aead_walk *w, struct aead_input *in)
     if (w->count == 0)
         return false;
     *in = (struct aead_input){w->pieces->iov_base, w->dst, w->pieces->iov_len};
-    if (in->len < AEAD_STAGE_MAX) {
+    if (in->len < w->stage_max) {
         in->from = w->dst;
         in->len = 0;
-        while (w->count > 0 && w->pieces->iov_len < AEAD_STAGE_MAX) {
+        while (w->count > 0 && w->pieces->iov_len < w->stage_max) {
             if (w->pieces->iov_len > 0)
                 memcpy(w->dst + in->len, w->pieces->iov_base, w->pieces->iov_len);
             in->len += w->pieces->iov_len;

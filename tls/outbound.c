@@ -97,8 +97,11 @@ static enum weir_err seal_record(struct tls_conn *c, struct sealing *s, struct w
     struct iovec pieces[PIECES_MAX + 1];
     size_t len;
     size_t count = weir_gather_peek(plain, slices, PIECES_MAX, text_len, &len);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         pieces[i] = (struct iovec){(void *)(uintptr_t)slices[i].ptr, slices[i].len};
+        if (slices[i].len < c->suite->aead->stage_max)
+            c->env->stats->bytes_staged += slices[i].len;
+    }
     enum weir_err err = record_seal(&c->tx, c->suite, CONTENT_APPLICATION_DATA, pieces, count, len,
                                     s->block->base + s->len);
     if (err != WEIR_OK)

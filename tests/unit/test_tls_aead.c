@@ -215,8 +215,8 @@ static void shapes_behind_a_long_one(const struct engine_key *one, const struct 
     (void)rng;
     for (size_t offset = 0; offset <= 64; offset++) {
         for (size_t len = 0; len <= 64; len++) {
-            size_t first = AEAD_STAGE_MAX + offset;
-            size_t last = AEAD_STAGE_MAX + (offset * 7 + len) % 50;
+            size_t first = other->aead->stage_max + offset;
+            size_t last = other->aead->stage_max + (offset * 7 + len) % 50;
             struct iovec pieces[] = {
                 {text, first}, {text + first, len}, {text + first + len, last}};
             check_pieces(one, other, opener, pieces, 3, first + len + last);
