@@ -92,7 +92,7 @@ static void random_changes_show_whole_versions_in_time(void **state)
     struct rng r = rng_new("cache");
     fake_init(&fake);
     fake_open(&fake, (struct files_config){.cached_max = CACHED});
-    for (int step = 0; step < 20000; step++) {
+    for (int step = 0; step < 8000; step++) {
         size_t i = rng_below(&r, rng_below(&r, 2) == 0 ? NAMES : 6);
         size_t what = rng_below(&r, 20);
         if (what == 0 && models[i].changed_ms + LIMIT_CACHE_FRESH_MS <= fake.clock.now_ms)

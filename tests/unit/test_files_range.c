@@ -198,7 +198,7 @@ static void random_sets_agree_with_a_model(void **state)
 {
     (void)state;
     struct rng r = rng_new("range");
-    for (int step = 0; step < 30000; step++) {
+    for (int step = 0; step < 10000; step++) {
         long specs[12][2];
         size_t spec_count = 1 + rng_below(&r, 12);
         size_t size = rng_below(&r, 20) == 0 ? 0 : rng_below(&r, MODEL_SIZE_MAX);

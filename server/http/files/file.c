@@ -69,32 +69,31 @@ bool file_is_current(struct file *f)
     struct file_id id = {0};
     if (file_look(f, &st))
         id = id_of(&st);
-    f->is_stale |= !id_is_same(&f->id, &id);
+    f->is_stale |= !id_is_same(&f->id, &id) || weir_buf_is_poisoned(&f->buf);
     return !f->is_stale;
 }
 
-/* False: bytes that were promised are gone. */
-static bool file_is_whole(struct file *f)
+/* False: bytes that were promised are gone, as far as it can be told at that offset. */
+static bool file_is_whole(struct file *f, uint64_t offset)
 {
     struct stat st;
-    if (file_look(f, &st) && (uint64_t)st.st_size >= f->size)
-        return true;
-    f->is_stale = true;
-    return false;
+    bool is_whole = !weir_buf_is_poisoned(&f->buf);
+    if (is_whole && f->size > FILE_WINDOW && offset % FILE_WINDOW == 0)
+        is_whole = file_look(f, &st) && (uint64_t)st.st_size >= f->size;
+    f->is_stale |= !is_whole;
+    return is_whole;
 }
 
 static enum weir_err file_read(void *ctx, uint64_t offset, size_t max, struct weir_slice *out)
 {
     struct file *f = file_from(ctx);
     WEIR_ASSERT(offset < f->size);
+    if (!file_is_whole(f, offset))
+        return WEIR_STREAM;
     uint64_t left = f->size - offset;
-    if (f->size > FILE_WINDOW) {
-        uint64_t in_window = offset % FILE_WINDOW;
-        if (in_window == 0 && !file_is_whole(f))
-            return WEIR_STREAM;
-        if (left > FILE_WINDOW - in_window)
-            left = FILE_WINDOW - in_window;
-    }
+    uint64_t window = FILE_WINDOW - offset % FILE_WINDOW;
+    if (left > window)
+        left = window;
     size_t len = left < max ? (size_t)left : max;
     *out = weir_slice_of(&f->buf, f->buf.base + offset, len);
     return WEIR_OK;
@@ -123,6 +122,7 @@ static void file_free(struct weir_buf *b)
 {
     struct file *f = container_of(b, struct file, buf);
     if (f->buf.base != NULL && f->buf.origin == WEIR_ORIGIN_MAPPED) {
+        map_guard_remove(&f->guard);
         f->root->stats->calls.munmap++;
         munmap(f->buf.base, f->buf.cap);
     }
@@ -143,6 +143,7 @@ static unsigned file_map(struct file *f)
     f->buf.base = map;
     f->buf.cap = (size_t)f->size;
     f->buf.origin = WEIR_ORIGIN_MAPPED;
+    map_guard_add(&f->guard, &f->buf);
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "cache_control.h"
+#include "map_guard.h"
 #include "validator.h"
 #include "weir/buf.h"
 #include "weir/response.h"
@@ -48,6 +49,7 @@ struct file {
     struct validators validators;      /* views of the texts below */
     uint64_t size;                     /* bytes */
     int fd;                            /* of a map, to look at the size; -1 of a snapshot */
+    struct map_guard guard;            /* of a map */
     bool is_stale;                     /* seen to have changed: not to be used any more */
     bool is_settled;                   /* did not change just before it was opened */
     struct file_id id;                 /* what was opened */
