@@ -1,5 +1,5 @@
 /* See conn.h.  Here: life of a connection, its handshake, and the hand-over to our own records. */
-#include "conn.h"
+#include "tls_conn.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "clock.h"
-#include "conn.h"
-#include "context.h"
+#include "tls_conn.h"
+#include "tls_context.h"
 #include "internal/assert.h"
 #include "mem.h"
 
