@@ -127,8 +127,8 @@ static struct outcome feed_all(size_t len, size_t chunk)
     struct weir_gather received;
     weir_gather_init(&received, mem);
     for (size_t at = 0; at < len && o.fed == WEIR_OK; at += chunk) {
-        struct weir_buf *b = block_take(mem, BLOCK_LARGE);
         size_t n = len - at < chunk ? len - at : chunk;
+        struct weir_buf *b = block_take(mem, n <= BLOCK_SMALL_CAP ? BLOCK_SMALL : BLOCK_LARGE);
         memcpy(b->base, bytes + at, n);
         struct weir_slice in = {b, b->base, n};
         o.fed = tls_conn_feed(c, &in, &received);
