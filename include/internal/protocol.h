@@ -39,8 +39,9 @@ struct protocol_env {
 struct protocol_host {
     /* There is output, or a deadline has changed, outside of a call of the table: pull soon. */
     void (*wake)(struct protocol_host *host);
-    uint64_t id; /* of the connection, for logs */
-    bool is_tls; /* requests came over TLS */
+    uint64_t id;   /* of the connection, for logs */
+    uint64_t sent; /* bytes of output that have left the gather list of pull(), ever */
+    bool is_tls;   /* requests came over TLS */
 };
 
 #define PROTOCOL_NO_DEADLINE UINT64_MAX
@@ -63,6 +64,12 @@ struct protocol {
      *      NOMEM, IO: there is nothing more to say.  After any error feed is not called again.
      */
     enum weir_err (*feed)(void *session, const struct weir_slice *in);
+
+    /*
+     * False: the session has as much to do as it takes on; read no more until it is true again.
+     * Asked after every call of the table.  NULL: always true.
+     */
+    bool (*wants_input)(const void *session);
 
     /* The peer sends nothing more (FIN, close_notify).  Responses under way may go on. */
     void (*feed_end)(void *session);

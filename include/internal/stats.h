@@ -19,7 +19,9 @@
     X(openat2)                                                                                     \
     X(fstat)                                                                                       \
     X(mmap)                                                                                        \
-    X(munmap)
+    X(munmap)                                                                                      \
+    X(newfstatat)                                                                                  \
+    X(pread64)
 
 struct stats {
     /* connections */

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "internal/assert.h"
+#include "poison.h"
 
 enum weir_err arena_init(struct arena *a, size_t cap)
 {
@@ -32,8 +33,11 @@ enum weir_err arena_init(struct arena *a, size_t cap)
 
 void arena_deinit(struct arena *a)
 {
-    if (a->map != NULL)
+    if (a->map != NULL) {
+        /* The marks belong to the addresses and would outlive the mapping. */
+        ASAN_UNPOISON_MEMORY_REGION(a->map, a->map_len);
         munmap(a->map, a->map_len);
+    }
     *a = (struct arena){0};
 }
 

@@ -7,12 +7,15 @@
  */
 #include "weir/gather.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "internal/assert.h"
 #include "mem.h"
 
 #define SEG_SLICES 62
+
+static_assert(WEIR_GATHER_INLINE_MAX <= BLOCK_SMALL_CAP, "what is copied inline fits into a block");
 
 struct gather_seg {
     struct gather_seg *next;
@@ -78,31 +81,23 @@ static enum weir_err gather_refer(struct weir_gather *g, struct weir_slice s)
     return WEIR_OK;
 }
 
-enum weir_err weir_gather_append(struct weir_gather *g, struct weir_slice s)
-{
-    if (s.len >= WEIR_GATHER_INLINE_MAX)
-        return gather_refer(g, s);
-
-    struct weir_slice *back = gather_back(g);
-    bool continues = back != NULL && back->buf == s.buf && back->ptr + back->len == s.ptr;
-    if (s.len > 0 && continues)
-        return gather_refer(g, s);
-    enum weir_err err = weir_gather_append_copy(g, s.ptr, s.len);
-    weir_buf_unref(&s.buf);
-    return err;
-}
-
-/* Make sure that the tail block has room for a byte. */
-static enum weir_err gather_tail(struct weir_gather *g)
+/*
+ * Make sure that the tail block has room for `room` bytes, 1..BLOCK_SMALL_CAP.  The old block stays
+ * when there is no new one: it may do for less.
+ */
+static enum weir_err gather_tail(struct weir_gather *g, size_t room)
 {
     if (g->tail != NULL && g->tail->refs == 1)
         g->tail_used = 0; /* no slice refers to it any more */
-    if (g->tail != NULL && g->tail_used < g->tail->cap)
+    if (g->tail != NULL && g->tail->cap - g->tail_used >= room)
         return WEIR_OK;
+    struct weir_buf *fresh = block_take(g->mem, BLOCK_SMALL);
+    if (fresh == NULL)
+        return WEIR_NOMEM;
     weir_buf_unref(&g->tail);
-    g->tail = block_take(g->mem, BLOCK_SMALL);
+    g->tail = fresh;
     g->tail_used = 0;
-    return g->tail == NULL ? WEIR_NOMEM : WEIR_OK;
+    return WEIR_OK;
 }
 
 /* An empty list keeps nothing. */
@@ -112,24 +107,53 @@ static void gather_rest(struct weir_gather *g)
         weir_buf_unref(&g->tail);
 }
 
+/* Copy bytes to the tail block, which has room for them.  Err: WEIR_NOMEM, the list is as before.
+ */
+static enum weir_err gather_copy(struct weir_gather *g, const uint8_t *bytes, size_t len)
+{
+    uint8_t *to = g->tail->base + g->tail_used;
+    memcpy(to, bytes, len);
+    enum weir_err err = gather_refer(g, weir_slice_of(g->tail, to, len));
+    if (err != WEIR_OK) {
+        gather_rest(g);
+        return err;
+    }
+    g->tail_used += len;
+    g->copied += len;
+    return WEIR_OK;
+}
+
+enum weir_err weir_gather_append(struct weir_gather *g, struct weir_slice s)
+{
+    if (s.len >= WEIR_GATHER_INLINE_MAX)
+        return gather_refer(g, s);
+
+    struct weir_slice *back = gather_back(g);
+    bool continues = back != NULL && back->buf == s.buf && back->ptr + back->len == s.ptr;
+    if (s.len > 0 && continues)
+        return gather_refer(g, s);
+    enum weir_err err = WEIR_OK;
+    if (s.len > 0) {
+        err = gather_tail(g, s.len); /* in one piece, so that it goes in whole or not at all */
+        if (err == WEIR_OK)
+            err = gather_copy(g, s.ptr, s.len);
+    }
+    weir_buf_unref(&s.buf);
+    return err;
+}
+
 enum weir_err weir_gather_append_copy(struct weir_gather *g, const void *bytes, size_t len)
 {
     const uint8_t *from = bytes;
     while (len > 0) {
-        enum weir_err err = gather_tail(g);
+        enum weir_err err = gather_tail(g, 1);
         if (err != WEIR_OK)
             return err;
         size_t room = g->tail->cap - g->tail_used;
         size_t n = len < room ? len : room;
-        uint8_t *to = g->tail->base + g->tail_used;
-        memcpy(to, from, n);
-        err = gather_refer(g, weir_slice_of(g->tail, to, n));
-        if (err != WEIR_OK) {
-            gather_rest(g);
+        err = gather_copy(g, from, n);
+        if (err != WEIR_OK)
             return err;
-        }
-        g->tail_used += n;
-        g->copied += n;
         from += n;
         len -= n;
     }

@@ -18,6 +18,19 @@ void log_set_level(enum log_level level)
     log_level = level;
 }
 
+/*
+ * Control characters become question marks: a peer's bytes in a line can neither begin a line of
+ * their own nor move the cursor of who reads it.
+ */
+static void log_clean(char *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)line[i];
+        if (c < 0x20 || c == 0x7f)
+            line[i] = '?';
+    }
+}
+
 __attribute__((format(printf, 3, 0))) static void log_write(enum log_level level, int err,
                                                             const char *format, va_list args)
 {
@@ -30,6 +43,7 @@ __attribute__((format(printf, 3, 0))) static void log_write(enum log_level level
         n += snprintf(line + n, sizeof(line) - (size_t)n, ": %s",
                       strerror_r(err, text, sizeof(text)));
     size_t len = (size_t)n < sizeof(line) - 1 ? (size_t)n : sizeof(line) - 2;
+    log_clean(line, len);
     line[len++] = '\n';
     /* Nothing sensible is left to do when standard error is gone. */
     ssize_t written = write(STDERR_FILENO, line, len);

@@ -5,21 +5,7 @@
 #include <stdbool.h>
 
 #include "internal/assert.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define POOL_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define POOL_ASAN 1
-#endif
-#endif
-
-#ifdef POOL_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(ptr, len) ((void)(ptr), (void)(len))
-#define ASAN_UNPOISON_MEMORY_REGION(ptr, len) ((void)(ptr), (void)(len))
-#endif
+#include "poison.h"
 
 struct span {
     struct pool *owner;
@@ -65,6 +51,7 @@ void *pool_take(struct pool *p)
     if (item != NULL) {
         ASAN_UNPOISON_MEMORY_REGION(item, p->item_len);
         p->free = item->next;
+        __builtin_prefetch(p->free); /* its link is needed by the next call, soon */
         p->free_count--;
     } else {
         if (p->cut_left == 0 && !pool_grow(p))

@@ -6,16 +6,14 @@
 #include "fuzz.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static bool replay_fail(const char *path)
 {
-    fprintf(stderr, "replay: %s: %s\n", path, strerror(errno));
+    perror(path);
     return false;
 }
 

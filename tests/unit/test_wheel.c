@@ -59,6 +59,76 @@ static void a_timer_in_the_past_fires_at_the_next_advance(void **state)
     assert_int_equal(timers[0].fired_at, 1001);
 }
 
+/* ---- functions that arm and disarm ---- */
+
+static struct model_timer *chained; /* what on_chain() arms */
+static uint64_t chain_ms;           /* how much later */
+
+static void on_chain(struct timer *t)
+{
+    on_fire(t);
+    wheel_arm(&wheel, &chained->timer, chained->due_ms = wheel.now_ms + chain_ms);
+}
+
+static void a_timer_armed_by_a_timer_fires_in_the_same_advance_if_due(void **state)
+{
+    (void)state;
+    static const uint64_t delays[] = {0, 1, 63, 64, 5000, 300000};
+    for (size_t i = 0; i < sizeof(delays) / sizeof(delays[0]); i++) {
+        reset(1000);
+        timers[0].timer.fn = on_chain;
+        chained = &timers[1];
+        chain_ms = delays[i];
+
+        wheel_arm(&wheel, &timers[0].timer, timers[0].due_ms = 1100);
+        wheel_advance(&wheel, 1000000);
+
+        assert_int_equal(timers[0].fired_at, 1100);
+        assert_int_equal(timers[1].fired_at, 1100 + (delays[i] > 0 ? delays[i] : 1));
+    }
+}
+
+static void a_timer_may_arm_itself_again(void **state)
+{
+    (void)state;
+    reset(0);
+    timers[0].timer.fn = on_chain;
+    chained = &timers[0];
+    chain_ms = 70;
+
+    wheel_arm(&wheel, &timers[0].timer, timers[0].due_ms = 70);
+    wheel_advance(&wheel, 700);
+
+    assert_int_equal(timers[0].fired_at, 700);
+    assert_int_equal(timers[0].due_ms, 770);
+    assert_true(timer_is_armed(&timers[0].timer));
+}
+
+static void on_disarm_all(struct timer *t)
+{
+    on_fire(t);
+    for (size_t i = 0; i < TIMERS; i++)
+        wheel_disarm(&wheel, &timers[i].timer);
+}
+
+static void a_timer_may_disarm_others_of_its_tick(void **state)
+{
+    (void)state;
+    reset(0);
+    for (size_t i = 0; i < TIMERS; i++) {
+        timers[i].timer.fn = on_disarm_all;
+        wheel_arm(&wheel, &timers[i].timer, timers[i].due_ms = 200);
+    }
+
+    wheel_advance(&wheel, 1000);
+
+    size_t fired = 0;
+    for (size_t i = 0; i < TIMERS; i++)
+        fired += timers[i].fired_at != 0;
+    assert_int_equal(fired, 1);
+    assert_true(wheel_next_ms(&wheel) == WHEEL_NEVER);
+}
+
 static uint64_t model_next(void)
 {
     uint64_t next = WHEEL_NEVER;
@@ -106,6 +176,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_timer_fires_in_the_tick_it_is_due),
         cmocka_unit_test(a_timer_in_the_past_fires_at_the_next_advance),
+        cmocka_unit_test(a_timer_armed_by_a_timer_fires_in_the_same_advance_if_due),
+        cmocka_unit_test(a_timer_may_arm_itself_again),
+        cmocka_unit_test(a_timer_may_disarm_others_of_its_tick),
         cmocka_unit_test(random_operations_agree_with_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,264 @@
+/*
+ * All callbacks of nghttp2.  Each finds its object, calls one function and maps the result; none
+ * sends or receives.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "internal/assert.h"
+#include "internal/limits.h"
+#include "internal/stats.h"
+#include "clock.h"
+#include "session.h"
+
+/* Make nghttp2_session_mem_recv() stop at once if the connection has to end. */
+static int go_on(const struct h2_conn *h)
+{
+    return h->error == 0 && h->fatal == WEIR_OK ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+static ssize_t on_send(nghttp2_session *ng, const uint8_t *bytes, size_t len, int flags,
+                       void *opaque)
+{
+    (void)ng;
+    (void)flags;
+    return h2_output_send(h2_conn_from(opaque), bytes, len);
+}
+
+static int on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t *head, size_t len,
+                        nghttp2_data_source *source, void *opaque)
+{
+    (void)ng;
+    bool is_last = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    return h2_output_send_data(h2_conn_from(opaque), source->ptr, head, len, is_last);
+}
+
+/* HEADERS on an identifier that is not new (RFC 9113 5.1, 5.1.1). */
+static void check_old_stream(struct h2_conn *h, int32_t id)
+{
+    if (nghttp2_session_find_stream(h->ng, id) != NULL)
+        return; /* trailers, or an error that nghttp2 sees */
+    switch (ids_state(&h->ids, (uint32_t)id)) {
+    case IDS_NEW:
+    case IDS_RESET: return;
+    case IDS_UNUSED: h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); return;
+    case IDS_CLOSED: h2_conn_fail(h, NGHTTP2_STREAM_CLOSED); return;
+    }
+}
+
+static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *opaque)
+{
+    (void)ng;
+    struct h2_conn *h = h2_conn_from(opaque);
+    const struct budget_frame frame = {(uint32_t)hd->length, hd->type, hd->flags};
+    uint64_t now_ms = h->env->clock->now_ms;
+    if (!budget_on_frame(&h->budget, &frame, now_ms))
+        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
+    if (hd->type == NGHTTP2_HEADERS) {
+        h->header_ms = now_ms;
+        if ((hd->stream_id & 1) != 0 && (uint32_t)hd->stream_id <= h->ids.highest)
+            check_old_stream(h, hd->stream_id);
+    }
+    return go_on(h);
+}
+
+/* A new stream: take it, or refuse it while too many are in flight. */
+static int open_stream(struct h2_conn *h, int32_t id)
+{
+    ids_open(&h->ids, (uint32_t)id);
+    budget_on_stream(&h->budget);
+    h->receiving = NULL;
+    h2_conn_reap_streams(h);
+    if (h->stream_count >= LIMIT_STREAMS) {
+        h->env->stats->streams_refused++;
+        if (!budget_on_refused(&h->budget))
+            h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
+        else if (nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM) !=
+                 0)
+            h2_conn_fail_with(h, WEIR_NOMEM);
+        int rv = go_on(h);
+        return rv != 0 ? rv : NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    }
+    struct h2_stream *s;
+    enum weir_err err = h2_stream_new(h, id, &s);
+    if (err != WEIR_OK || nghttp2_session_set_stream_user_data(h->ng, id, s) != 0) {
+        if (s != NULL)
+            h2_stream_free(s);
+        h2_conn_fail_with(h, WEIR_NOMEM);
+        return go_on(h);
+    }
+    h2_conn_add_stream(h, s);
+    h->receiving = s;
+    return 0;
+}
+
+static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
+{
+    struct h2_conn *h = h2_conn_from(opaque);
+    if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
+        return open_stream(h, frame->hd.stream_id);
+    /* Trailers: counted like other fields, given to nobody. */
+    struct h2_stream *s = nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id);
+    if (s != NULL)
+        s->is_request = false;
+    h->receiving = s;
+    return 0;
+}
+
+static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, nghttp2_rcbuf *name,
+                     nghttp2_rcbuf *value, uint8_t flags, void *opaque)
+{
+    (void)ng;
+    (void)flags;
+    struct h2_conn *h = h2_conn_from(opaque);
+    struct h2_stream *s = h->receiving;
+    if (s == NULL || s->id != frame->hd.stream_id)
+        return 0; /* refused, or reset while this frame was on the wire */
+    h2_conn_fail_with(h, h2_stream_add_field(s, name, value));
+    return go_on(h);
+}
+
+/* RFC 7541 4.2: every value counts, in order, since the smallest must be told to the decoder. */
+static void on_settings(struct h2_conn *h, const nghttp2_settings *settings)
+{
+    for (size_t i = 0; i < settings->niv; i++) {
+        if (settings->iv[i].settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
+            h2_conn_fail_with(h, fields_encoder_resize(&h->fields, settings->iv[i].value));
+    }
+}
+
+static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
+{
+    struct h2_conn *h = h2_conn_from(opaque);
+    switch (frame->hd.type) {
+    case NGHTTP2_HEADERS: {
+        struct h2_stream *s = h->receiving;
+        h->header_ms = 0;
+        h->receiving = NULL;
+        if (s == NULL || s->id != frame->hd.stream_id)
+            break;
+        s->is_received = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+        if (s->is_request)
+            h2_stream_dispatch(s);
+        break;
+    }
+    case NGHTTP2_DATA:
+        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+            struct h2_stream *s = nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id);
+            if (s != NULL)
+                s->is_received = true;
+        }
+        break;
+    case NGHTTP2_SETTINGS:
+        h->settings_received = true;
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0)
+            h->settings_acked = true;
+        else
+            on_settings(h, &frame->settings);
+        break;
+    case NGHTTP2_PING:
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 &&
+            memcmp(frame->ping.opaque_data, h2_goaway_ping, sizeof(h2_goaway_ping)) == 0)
+            h2_conn_leave(h);
+        break;
+    default: break;
+    }
+    return go_on(h);
+}
+
+/* Nobody reads request bodies yet: make room for those of other streams at once. */
+static int on_data_chunk(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t *bytes,
+                         size_t len, void *opaque)
+{
+    (void)flags;
+    (void)id;
+    (void)bytes;
+    struct h2_conn *h = h2_conn_from(opaque);
+    if (nghttp2_session_consume_connection(ng, len) != 0)
+        h2_conn_fail_with(h, WEIR_NOMEM);
+    return go_on(h);
+}
+
+static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
+{
+    struct h2_conn *h = h2_conn_from(opaque);
+    switch (frame->hd.type) {
+    case NGHTTP2_HEADERS: /* the last frame of a response without a body */
+        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
+            h2_conn_complete_stream(h,
+                                    nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id));
+        break;
+    case NGHTTP2_RST_STREAM:
+        ids_reset(&h->ids, (uint32_t)frame->hd.stream_id);
+        if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
+            frame->rst_stream.error_code != NGHTTP2_REFUSED_STREAM &&
+            !budget_on_own_reset(&h->budget, h->env->clock->now_ms))
+            h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
+        break;
+    case NGHTTP2_SETTINGS:
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
+            h->settings_ms = h->env->clock->now_ms;
+        break;
+    case NGHTTP2_GOAWAY:
+        if (frame->goaway.error_code != NGHTTP2_NO_ERROR)
+            h2_conn_on_goaway_sent(h, frame->goaway.error_code);
+        break;
+    default: break;
+    }
+    return 0; /* an error is acted on at the end of pull */
+}
+
+static int on_stream_close(nghttp2_session *ng, int32_t id, uint32_t error_code, void *opaque)
+{
+    (void)error_code;
+    struct h2_conn *h = h2_conn_from(opaque);
+    struct h2_stream *s = nghttp2_session_get_stream_user_data(ng, id);
+    if (s == NULL)
+        return 0; /* it was refused */
+    if (h->receiving == s)
+        h->receiving = NULL;
+    if (!s->is_complete)
+        h->env->stats->streams_reset++;
+    s->is_closed = true;
+    h2_stream_release_response(s);
+    h2_conn_settle_stream(h, s);
+    return 0;
+}
+
+static struct h2_shared shared;
+static pthread_once_t shared_once = PTHREAD_ONCE_INIT;
+
+/* A failure leaves NULL behind, which h2_shared_get() reports. */
+static void shared_make(void)
+{
+    nghttp2_session_callbacks *c = NULL;
+    nghttp2_option *o = NULL;
+    if (nghttp2_session_callbacks_new(&c) != 0)
+        return;
+    if (nghttp2_option_new(&o) != 0) {
+        nghttp2_session_callbacks_del(c);
+        return;
+    }
+    nghttp2_session_callbacks_set_send_callback(c, on_send);
+    nghttp2_session_callbacks_set_send_data_callback(c, on_send_data);
+    nghttp2_session_callbacks_set_on_begin_frame_callback(c, on_begin_frame);
+    nghttp2_session_callbacks_set_on_begin_headers_callback(c, on_begin_headers);
+    nghttp2_session_callbacks_set_on_header_callback2(c, on_header);
+    nghttp2_session_callbacks_set_on_frame_recv_callback(c, on_frame_recv);
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(c, on_data_chunk);
+    nghttp2_session_callbacks_set_on_frame_send_callback(c, on_frame_send);
+    nghttp2_session_callbacks_set_on_stream_close_callback(c, on_stream_close);
+
+    nghttp2_option_set_no_auto_window_update(o, 1);
+    nghttp2_option_set_no_closed_streams(o, 1);
+    nghttp2_option_set_builtin_recv_extension_type(o, NGHTTP2_PRIORITY_UPDATE);
+    nghttp2_option_set_max_deflate_dynamic_table_size(o, LIMIT_HPACK_TABLE);
+    shared = (struct h2_shared){c, o};
+}
+
+enum weir_err h2_shared_get(const struct h2_shared **out)
+{
+    pthread_once(&shared_once, shared_make);
+    *out = &shared;
+    return shared.callbacks != NULL ? WEIR_OK : WEIR_NOMEM;
+}

@@ -1,0 +1,40 @@
+/*
+ * Which stream identifiers a client has used lately (RFC 9113 5.1.1).
+ *
+ * A client's identifiers only grow.  A field section on a lower one is an error of the whole
+ * connection, of one kind if the identifier was never used, of another if its stream is closed;
+ * only on a stream that we have just reset may trailers still be on their way.
+ */
+#ifndef H2_IDS_H
+#define H2_IDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IDS_WINDOW 64 /* identifiers remembered one by one, the highest first */
+#define IDS_RESETS 32 /* streams we have reset lately */
+
+struct ids {
+    uint32_t highest;            /* highest identifier used; 0 for none */
+    uint64_t used;               /* bit i: identifier highest - 2i was used */
+    uint32_t resets[IDS_RESETS]; /* ring of identifiers that we have reset */
+    uint32_t reset_next;         /* where the next one goes */
+};
+
+enum ids_state {
+    IDS_NEW,    /* higher than any before */
+    IDS_UNUSED, /* passed over: never used, and never to be */
+    IDS_CLOSED, /* used before */
+    IDS_RESET,  /* reset by us lately */
+};
+
+/* The client opened `id`, higher than any before. */
+void ids_open(struct ids *ids, uint32_t id);
+
+/* We reset `id`. */
+void ids_reset(struct ids *ids, uint32_t id);
+
+/* What is known of an identifier that no live stream has. */
+enum ids_state ids_state(const struct ids *ids, uint32_t id);
+
+#endif

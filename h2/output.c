@@ -1,0 +1,163 @@
+/*
+ * Frames into the gather list.
+ *
+ *     SETTINGS, PING, ...      bytes of nghttp2, copied behind the last copied bytes
+ *     HEADERS                  the frame head of nghttp2, the field section of fields.h
+ *     DATA                     9 bytes of frame head, copied; the payload by reference
+ *
+ * When the list holds its budget, the callbacks answer WOULDBLOCK: nghttp2 keeps the frame and
+ * offers it again at the next pull.
+ */
+#include <string.h>
+
+#include "internal/assert.h"
+#include "internal/limits.h"
+#include "internal/stats.h"
+#include "session.h"
+
+#define FRAME_HEAD_LEN 9
+
+/* iovec entries that one frame can add */
+#define FRAME_IOVECS 2
+
+static bool output_is_full(struct h2_conn *h)
+{
+    h->is_blocked = h->out->len >= h->out_budget || h->out->count + FRAME_IOVECS > LIMIT_IOVECS;
+    return h->is_blocked;
+}
+
+/* Note how far the session's output now goes. */
+static void output_advance(struct h2_conn *h, size_t len)
+{
+    h->framed += len;
+}
+
+/*
+ * SETTINGS_MAX_CONCURRENT_STREAMS as nghttp2 knows it: far above what is announced.
+ * Why: beyond its own number nghttp2 ends the whole connection with PROTOCOL_ERROR.  RFC 9113
+ * 5.1.2 also allows REFUSED_STREAM, which a client may simply retry; so the number on the wire is
+ * LIMIT_STREAMS, and h2_conn refuses what goes beyond.
+ */
+static void settings_announce_streams(uint8_t *frame, size_t len)
+{
+    for (size_t at = FRAME_HEAD_LEN; at + 6 <= len; at += 6) {
+        if (frame[at] == 0 && frame[at + 1] == NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) {
+            const uint8_t value[4] = {0, 0, 0, LIMIT_STREAMS};
+            memcpy(frame + at + 2, value, sizeof(value));
+        }
+    }
+}
+static_assert(LIMIT_STREAMS < 256, "fits into the last byte of the setting");
+
+static bool is_own_settings(const uint8_t *frame, size_t len)
+{
+    return len >= FRAME_HEAD_LEN && frame[3] == NGHTTP2_SETTINGS &&
+           (frame[4] & NGHTTP2_FLAG_ACK) == 0;
+}
+
+/*
+ * HEADERS: nghttp2 knows of :status only; here its field section is replaced by the whole one.
+ * Gives the length of nghttp2's frame, all of which is done with.
+ */
+static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t len)
+{
+    int32_t id = (int32_t)((uint32_t)(frame[5] & 0x7f) << 24 | (uint32_t)frame[6] << 16 |
+                           (uint32_t)frame[7] << 8 | (uint32_t)frame[8]);
+    struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, id);
+    if (s == NULL)
+        return (ssize_t)len; /* reset while its frame waited for room: nothing is owed */
+    WEIR_ASSERT((frame[4] & NGHTTP2_FLAG_END_HEADERS) != 0);
+
+    uint8_t scratch[FIELDS_ENCODED_MAX];
+    const uint8_t *fields;
+    size_t fields_len;
+    enum weir_err err = fields_encode(&h->fields, h->env->mem, &s->response, h->env->clock, scratch,
+                                      &fields, &fields_len);
+    if (err != WEIR_OK) {
+        h->fatal = err == WEIR_NOMEM ? WEIR_NOMEM : WEIR_IO;
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    uint8_t head[FRAME_HEAD_LEN];
+    memcpy(head, frame, FRAME_HEAD_LEN);
+    head[0] = (uint8_t)(fields_len >> 16);
+    head[1] = (uint8_t)(fields_len >> 8);
+    head[2] = (uint8_t)fields_len;
+    if (weir_gather_append_copy(h->out, head, sizeof(head)) != WEIR_OK ||
+        weir_gather_append_copy(h->out, fields, fields_len) != WEIR_OK)
+        return NGHTTP2_ERR_NOMEM;
+    output_advance(h, sizeof(head) + fields_len);
+    return (ssize_t)len;
+}
+
+ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)
+{
+    if (output_is_full(h))
+        return NGHTTP2_ERR_WOULDBLOCK;
+    if (len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_HEADERS)
+        return output_headers(h, bytes, len);
+    enum weir_err err;
+    if (is_own_settings(bytes, len)) {
+        uint8_t frame[128];
+        WEIR_ASSERT(len <= sizeof(frame)); /* we submit a handful of settings, once */
+        memcpy(frame, bytes, len);
+        settings_announce_streams(frame, len);
+        err = weir_gather_append_copy(h->out, frame, len);
+    } else {
+        err = weir_gather_append_copy(h->out, bytes, len);
+    }
+    if (err != WEIR_OK)
+        return NGHTTP2_ERR_NOMEM;
+    output_advance(h, len);
+    return (ssize_t)len;
+}
+
+/* Count body bytes by the way they take. */
+static void output_account(struct h2_conn *h, enum weir_origin origin, size_t len, bool was_copied)
+{
+    struct stats *stats = h->env->stats;
+    if (was_copied)
+        stats->body_copied += len;
+    else if (origin == WEIR_ORIGIN_MAPPED)
+        stats->body_mapped += len;
+    else
+        stats->body_pooled += len;
+}
+
+int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *head, size_t len,
+                        bool is_last)
+{
+    if (output_is_full(h))
+        return NGHTTP2_ERR_WOULDBLOCK;
+    WEIR_ASSERT(len == s->ready.len);
+    if (weir_gather_append_copy(h->out, head, FRAME_HEAD_LEN) != WEIR_OK)
+        return NGHTTP2_ERR_NOMEM;
+    if (len > 0) {
+        struct weir_slice ready = s->ready;
+        s->ready = (struct weir_slice){0};
+        enum weir_origin origin = ready.buf->origin;
+        uint64_t copied = h->out->copied;
+        if (weir_gather_append(h->out, ready) != WEIR_OK)
+            return NGHTTP2_ERR_NOMEM;
+        output_account(h, origin, len, h->out->copied != copied);
+    }
+    output_advance(h, FRAME_HEAD_LEN + len);
+    s->body_sent += len;
+    s->framed_end = h->framed;
+    budget_on_data_sent(&h->budget);
+    if (is_last)
+        h2_conn_complete_stream(h, s);
+    return 0;
+}
+
+ssize_t h2_output_read(struct h2_stream *s, size_t max, uint32_t *flags)
+{
+    *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    switch (h2_stream_prepare(s, max)) {
+    case WEIR_OK: break;
+    case WEIR_AGAIN: return NGHTTP2_ERR_DEFERRED;
+    default: return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* RST_STREAM(INTERNAL_ERROR) */
+    }
+    if (h2_stream_is_last(s))
+        *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return (ssize_t)s->ready.len;
+}

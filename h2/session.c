@@ -1,0 +1,379 @@
+/* One HTTP/2 connection: the protocol table of h2.h.  See session.h for its states. */
+#include "session.h"
+
+#include "internal/assert.h"
+#include "internal/limits.h"
+#include "internal/log.h"
+#include "internal/stats.h"
+#include "clock.h"
+#include "h2.h"
+#include "mem.h"
+#include "memory.h"
+
+const uint8_t h2_goaway_ping[8] = {'w', 'e', 'i', 'r', 'b', 'y', 'e', 0};
+
+/* What nghttp2 is told; see settings_announce_streams() in output.c. */
+#define NGHTTP2_STREAMS 100000
+
+struct h2_conn *h2_conn_from(void *opaque)
+{
+    struct h2_conn *h = opaque;
+    WEIR_ASSERT(h->magic == H2_CONN_MAGIC);
+    return h;
+}
+
+void h2_conn_fail(struct h2_conn *h, uint32_t error_code)
+{
+    if (h->error == 0)
+        h->error = error_code;
+}
+
+void h2_conn_fail_with(struct h2_conn *h, enum weir_err err)
+{
+    switch (err) {
+    case WEIR_OK: return;
+    case WEIR_LIMIT: h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM); return;
+    case WEIR_PROTO: h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); return;
+    default: h->fatal = err; return;
+    }
+}
+
+void h2_conn_wake(struct h2_conn *h)
+{
+    if (!h->is_pumping)
+        h->host->wake(h->host);
+}
+
+/* ---- lists of streams ---- */
+
+static void streams_append(struct h2_streams *list, struct h2_stream *s)
+{
+    s->next = NULL;
+    s->prev = list->last;
+    if (list->last == NULL)
+        list->first = s;
+    else
+        list->last->next = s;
+    list->last = s;
+}
+
+static void streams_remove(struct h2_streams *list, struct h2_stream *s)
+{
+    if (s->prev == NULL)
+        list->first = s->next;
+    else
+        s->prev->next = s->next;
+    if (s->next == NULL)
+        list->last = s->prev;
+    else
+        s->next->prev = s->prev;
+    s->next = NULL;
+    s->prev = NULL;
+}
+
+void h2_conn_add_stream(struct h2_conn *h, struct h2_stream *s)
+{
+    streams_append(&h->live, s);
+    h->stream_count++;
+}
+
+static void conn_free_stream(struct h2_conn *h, struct h2_stream *s)
+{
+    h2_stream_free(s);
+    if (--h->stream_count == 0)
+        h->idle_ms = h->env->clock->now_ms;
+}
+
+void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s)
+{
+    if (s == NULL)
+        return;
+    s->is_complete = true;
+    s->framed_end = h->framed;
+    budget_on_complete(&h->budget);
+    /* The answer is out before the request is in: ask for no more of it (RFC 9113 8.1). */
+    if (!s->is_received &&
+        nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR) != 0)
+        h2_conn_fail_with(h, WEIR_NOMEM);
+}
+
+void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s)
+{
+    if (!s->is_closed || (s->is_handed && !s->is_answered))
+        return;
+    streams_remove(&h->live, s);
+    if (s->framed_end <= h->host->sent)
+        conn_free_stream(h, s);
+    else
+        streams_append(&h->leaving, s);
+}
+
+void h2_conn_reap_streams(struct h2_conn *h)
+{
+    /* Nearly in the order of framed_end: one that waits behind another is freed a little late. */
+    struct h2_stream *s;
+    while ((s = h->leaving.first) != NULL && s->framed_end <= h->host->sent) {
+        streams_remove(&h->leaving, s);
+        conn_free_stream(h, s);
+    }
+}
+
+/* ---- the end ---- */
+
+/* GOAWAY with the error that was noted; what nghttp2 has queued goes out with it. */
+static void conn_terminate(struct h2_conn *h)
+{
+    if (h->error == 0 || h->state == H2_ENDING)
+        return;
+    h->state = H2_ENDING;
+    if (nghttp2_session_terminate_session(h->ng, h->error) != 0)
+        h->fatal = WEIR_NOMEM;
+}
+
+void h2_conn_on_goaway_sent(struct h2_conn *h, uint32_t error_code)
+{
+    bool is_limit = error_code == NGHTTP2_ENHANCE_YOUR_CALM;
+    if (is_limit)
+        h->env->stats->limit_breaches++;
+    else
+        h->env->stats->protocol_errors++;
+    log_line(LV_INFO, "connection ended by an error of the peer c=%llu error=%s",
+             (unsigned long long)h->host->id, nghttp2_http2_strerror(error_code));
+    h->state = H2_ENDING;
+}
+
+void h2_conn_leave(struct h2_conn *h)
+{
+    if (h->state != H2_NOTIFIED)
+        return;
+    h->state = H2_LEAVING;
+    if (nghttp2_submit_goaway(h->ng, NGHTTP2_FLAG_NONE,
+                              nghttp2_session_get_last_proc_stream_id(h->ng), NGHTTP2_NO_ERROR,
+                              NULL, 0) != 0)
+        h2_conn_fail_with(h, WEIR_NOMEM);
+}
+
+static void h2_drain(void *session)
+{
+    struct h2_conn *h = session;
+    if (h->state != H2_OPEN)
+        return;
+    h->state = H2_NOTIFIED;
+    h->notified_ms = h->env->clock->now_ms;
+    if (nghttp2_submit_shutdown_notice(h->ng) != 0 ||
+        nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, h2_goaway_ping) != 0)
+        h2_conn_fail_with(h, WEIR_NOMEM);
+    h2_conn_wake(h);
+}
+
+static void h2_close(void *session)
+{
+    struct h2_conn *h = session;
+    struct h2_stream *s;
+    while ((s = h->live.first) != NULL) {
+        streams_remove(&h->live, s);
+        h2_stream_release_response(s);
+        if (s->is_handed && !s->is_answered)
+            s->h = NULL; /* freed when the handler answers */
+        else
+            h2_stream_free(s);
+    }
+    while ((s = h->leaving.first) != NULL) {
+        streams_remove(&h->leaving, s);
+        h2_stream_free(s);
+    }
+    nghttp2_session_del(h->ng);
+    fields_encoder_deinit(&h->fields);
+    h->magic = 0;
+    mem_give(h);
+}
+
+/* ---- the table ---- */
+
+/* Our connection preface (RFC 9113 3.4). */
+static int conn_submit_preface(struct h2_conn *h)
+{
+    static const nghttp2_settings_entry settings[] = {
+        {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, NGHTTP2_STREAMS},
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, LIMIT_STREAM_WINDOW},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, LIMIT_FIELD_BYTES},
+        {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
+    };
+    int rv = nghttp2_submit_settings(h->ng, NGHTTP2_FLAG_NONE, settings,
+                                     sizeof(settings) / sizeof(settings[0]));
+    if (rv != 0)
+        return rv;
+    return nghttp2_session_set_local_window_size(h->ng, NGHTTP2_FLAG_NONE, 0,
+                                                 LIMIT_CONNECTION_WINDOW);
+}
+
+static enum weir_err h2_open(const struct protocol_env *env, struct protocol_host *host,
+                             void **session)
+{
+    *session = NULL;
+    const struct h2_shared *shared;
+    enum weir_err err = h2_shared_get(&shared);
+    if (err != WEIR_OK)
+        return err;
+    struct h2_conn *h = mem_take_zeroed(env->mem, sizeof(*h));
+    if (h == NULL)
+        return WEIR_NOMEM;
+    h->magic = H2_CONN_MAGIC;
+    h->env = env;
+    h->host = host;
+    h->opened_ms = env->clock->now_ms;
+    h->idle_ms = h->opened_ms;
+    budget_init(&h->budget, h->opened_ms);
+
+    h->memory = h2_memory(env->mem);
+    if (fields_encoder_init(&h->fields, &h->memory) != WEIR_OK ||
+        nghttp2_session_server_new3(&h->ng, shared->callbacks, h, shared->option, &h->memory) !=
+            0 ||
+        conn_submit_preface(h) != 0) {
+        h2_close(h);
+        return WEIR_NOMEM;
+    }
+    *session = h;
+    return WEIR_OK;
+}
+
+/* What a fatal result of nghttp2 means for the connection. */
+static void conn_on_fatal(struct h2_conn *h, int rv)
+{
+    switch (rv) {
+    case NGHTTP2_ERR_CALLBACK_FAILURE: break; /* one of ours: error or fatal is set */
+    case NGHTTP2_ERR_NOMEM: h->fatal = WEIR_NOMEM; break;
+    case NGHTTP2_ERR_FLOODED:
+    case NGHTTP2_ERR_TOO_MANY_SETTINGS: h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM); break;
+    case NGHTTP2_ERR_BAD_CLIENT_MAGIC: h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); break;
+    default: h2_conn_fail(h, NGHTTP2_INTERNAL_ERROR); break;
+    }
+}
+
+static enum weir_err conn_verdict(const struct h2_conn *h)
+{
+    if (h->fatal != WEIR_OK)
+        return h->fatal;
+    if (h->error == NGHTTP2_ENHANCE_YOUR_CALM)
+        return WEIR_LIMIT;
+    return h->error != 0 ? WEIR_PROTO : WEIR_OK;
+}
+
+static enum weir_err h2_feed(void *session, const struct weir_slice *in)
+{
+    struct h2_conn *h = session;
+    WEIR_ASSERT(h->error == 0 && h->fatal == WEIR_OK);
+    if (h->state == H2_ENDING)
+        return WEIR_PROTO; /* nghttp2 has ended the connection itself, and its GOAWAY is out */
+    h->is_pumping = true;
+    ssize_t rv = nghttp2_session_mem_recv(h->ng, in->ptr, in->len);
+    h->is_pumping = false;
+    if (rv < 0)
+        conn_on_fatal(h, (int)rv);
+    conn_terminate(h);
+    return conn_verdict(h);
+}
+
+static void h2_feed_end(void *session)
+{
+    struct h2_conn *h = session;
+    h->peer_ended = true;
+}
+
+/* Nothing will be framed any more. */
+static bool conn_is_over(const struct h2_conn *h)
+{
+    if (h->is_blocked || nghttp2_session_want_write(h->ng) != 0)
+        return false;
+    if (h->state == H2_ENDING)
+        return true;
+    /* A client that sends nothing more cannot open a window either. */
+    if (h->peer_ended)
+        return h->unanswered == 0;
+    return nghttp2_session_want_read(h->ng) == 0;
+}
+
+static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budget)
+{
+    struct h2_conn *h = session;
+    if (h->fatal != WEIR_OK)
+        return h->fatal;
+    h2_conn_reap_streams(h);
+    h->is_pumping = true;
+    h->is_blocked = false;
+    h->out = out;
+    h->out_budget = budget;
+    int rv = nghttp2_session_send(h->ng);
+    if (rv == 0 && h->error != 0 && h->state != H2_ENDING) {
+        conn_terminate(h); /* what was just sent went over a limit */
+        rv = nghttp2_session_send(h->ng);
+    }
+    h->out = NULL;
+    h->is_pumping = false;
+    if (rv != 0)
+        h->fatal = rv == NGHTTP2_ERR_NOMEM ? WEIR_NOMEM : WEIR_IO;
+    if (h->fatal != WEIR_OK)
+        return h->fatal;
+    if (conn_is_over(h))
+        return WEIR_CLOSED;
+    return h->is_blocked ? WEIR_AGAIN : WEIR_OK;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t h2_deadline(const void *session)
+{
+    const struct h2_conn *h = session;
+    uint64_t at = PROTOCOL_NO_DEADLINE;
+    if (h->state == H2_ENDING)
+        return at; /* the connection's own clocks bound the rest */
+    if (!h->settings_received)
+        at = earlier(at, h->opened_ms + LIMIT_PREFACE_MS);
+    else if (!h->settings_acked && h->settings_ms != 0)
+        at = earlier(at, h->settings_ms + LIMIT_SETTINGS_ACK_MS);
+    if (h->header_ms != 0)
+        at = earlier(at, h->header_ms + LIMIT_HEADER_MS);
+    if (h->state == H2_OPEN && h->stream_count == 0)
+        at = earlier(at, h->idle_ms + LIMIT_IDLE_MS);
+    if (h->state == H2_NOTIFIED)
+        at = earlier(at, h->notified_ms + LIMIT_GOAWAY_STEP_MS);
+    return at;
+}
+
+static enum weir_err h2_timeout(void *session)
+{
+    struct h2_conn *h = session;
+    uint64_t now_ms = h->env->clock->now_ms;
+    h2_conn_reap_streams(h);
+    if (h->state == H2_ENDING || now_ms < h2_deadline(h))
+        return conn_verdict(h);
+
+    if (!h->settings_received && now_ms >= h->opened_ms + LIMIT_PREFACE_MS)
+        h->fatal = WEIR_CLOSED; /* whoever says nothing is told nothing */
+    else if (h->settings_received && !h->settings_acked && h->settings_ms != 0 &&
+             now_ms >= h->settings_ms + LIMIT_SETTINGS_ACK_MS)
+        h2_conn_fail(h, NGHTTP2_SETTINGS_TIMEOUT);
+    else if (h->header_ms != 0 && now_ms >= h->header_ms + LIMIT_HEADER_MS)
+        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
+    else if (h->state == H2_NOTIFIED)
+        h2_conn_leave(h);
+    else
+        h2_drain(h); /* idle */
+    conn_terminate(h);
+    return conn_verdict(h);
+}
+
+const struct protocol h2_protocol = {
+    .name = "h2",
+    .open = h2_open,
+    .feed = h2_feed,
+    .feed_end = h2_feed_end,
+    .pull = h2_pull,
+    .drain = h2_drain,
+    .deadline = h2_deadline,
+    .timeout = h2_timeout,
+    .close = h2_close,
+};

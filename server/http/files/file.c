@@ -1,0 +1,243 @@
+/*
+ * See file.h.
+ *
+ * Nobody can change the bytes of a snapshot.  Before those of a map are sent it is looked at, and
+ * again at each window of a large one: a response whose bytes are gone is reset.
+ */
+#include "file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal/assert.h"
+#include "internal/log.h"
+#include "internal/stats.h"
+#include "mem.h"
+#include "root.h"
+
+/* Times that a small file is read until it did not change meanwhile. */
+#define SNAPSHOT_TRIES 3
+
+/*
+ * ns before a change that the kernel may date like the one before it: a tick of its clock.  What
+ * was opened sooner after a change than this may change again without showing it.
+ */
+#define CHANGE_TICK_NS 20000000
+
+static struct file *file_from(void *ctx)
+{
+    return ctx;
+}
+
+static struct file_id id_of(const struct stat *st)
+{
+    return (struct file_id){st->st_dev, st->st_ino, st->st_size, st->st_mtim, st->st_ctim};
+}
+
+static bool time_is_same(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_nsec == b->tv_nsec && a->tv_sec == b->tv_sec;
+}
+
+static bool id_is_same(const struct file_id *a, const struct file_id *b)
+{
+    return a->ino == b->ino && a->dev == b->dev && a->size == b->size &&
+           time_is_same(&a->mtime, &b->mtime) && time_is_same(&a->ctime, &b->ctime);
+}
+
+bool file_is_same(const struct file *f, const struct stat *st)
+{
+    struct file_id id = id_of(st);
+    return f->is_settled && !f->is_stale && id_is_same(&f->id, &id);
+}
+
+/* What the descriptor shows now.  False: it cannot be seen. */
+static bool file_look(const struct file *f, struct stat *st)
+{
+    f->root->stats->calls.fstat++;
+    return fstat(f->fd, st) == 0;
+}
+
+bool file_is_current(struct file *f)
+{
+    struct stat st;
+    if (f->fd == -1)
+        return true;
+    struct file_id id = {0};
+    if (file_look(f, &st))
+        id = id_of(&st);
+    f->is_stale |= !id_is_same(&f->id, &id);
+    return !f->is_stale;
+}
+
+/* False: bytes that were promised are gone. */
+static bool file_is_whole(struct file *f)
+{
+    struct stat st;
+    if (file_look(f, &st) && (uint64_t)st.st_size >= f->size)
+        return true;
+    f->is_stale = true;
+    return false;
+}
+
+static enum weir_err file_read(void *ctx, uint64_t offset, size_t max, struct weir_slice *out)
+{
+    struct file *f = file_from(ctx);
+    WEIR_ASSERT(offset < f->size);
+    uint64_t left = f->size - offset;
+    if (f->size > FILE_WINDOW) {
+        uint64_t in_window = offset % FILE_WINDOW;
+        if (in_window == 0 && !file_is_whole(f))
+            return WEIR_STREAM;
+        if (left > FILE_WINDOW - in_window)
+            left = FILE_WINDOW - in_window;
+    }
+    size_t len = left < max ? (size_t)left : max;
+    *out = weir_slice_of(&f->buf, f->buf.base + offset, len);
+    return WEIR_OK;
+}
+
+static void file_release(void *ctx)
+{
+    struct file *f = file_from(ctx);
+    file_unref(&f);
+}
+
+const struct weir_source file_source = {.read = file_read, .release = file_release};
+
+void file_unref(struct file **slot)
+{
+    struct file *f = *slot;
+    *slot = NULL;
+    if (f == NULL)
+        return;
+    struct weir_buf *b = &f->buf;
+    weir_buf_unref(&b);
+}
+
+/* The last holder is gone. */
+static void file_free(struct weir_buf *b)
+{
+    struct file *f = container_of(b, struct file, buf);
+    if (f->buf.base != NULL && f->buf.origin == WEIR_ORIGIN_MAPPED) {
+        f->root->stats->calls.munmap++;
+        munmap(f->buf.base, f->buf.cap);
+    }
+    root_close_file(f->root, f->fd);
+    mem_give(f);
+}
+
+/* Map the bytes behind f->fd.  Gives 0 or a status. */
+static unsigned file_map(struct file *f)
+{
+    f->root->stats->calls.mmap++;
+    void *map = mmap(NULL, (size_t)f->size, PROT_READ, MAP_SHARED, f->fd, 0);
+    if (map == MAP_FAILED) {
+        if (errno != ENOMEM)
+            log_errno(LV_WARN, errno, "cannot map a file below the root");
+        return errno == ENOMEM ? 503 : 500;
+    }
+    f->buf.base = map;
+    f->buf.cap = (size_t)f->size;
+    f->buf.origin = WEIR_ORIGIN_MAPPED;
+    return 0;
+}
+
+/* Read the bytes behind f->fd.  Gives the length that came, or -1. */
+static ssize_t file_fill(struct file *f)
+{
+    size_t len = 0;
+    while (len < f->size) {
+        f->root->stats->calls.pread64++;
+        ssize_t n = pread(f->fd, f->snapshot + len, (size_t)f->size - len, (off_t)len);
+        if (n == -1 && errno != EINTR)
+            return -1;
+        if (n == 0)
+            break;
+        len += n == -1 ? 0 : (size_t)n;
+    }
+    return (ssize_t)len;
+}
+
+/* Copy the bytes behind f->fd, all of one version.  Gives 0 or a status. */
+static unsigned file_copy(struct file *f)
+{
+    for (int i = 0; i < SNAPSHOT_TRIES; i++) {
+        struct stat st;
+        ssize_t len = file_fill(f);
+        if (len == -1) {
+            log_errno(LV_WARN, errno, "cannot read a file below the root");
+            return 500;
+        }
+        if (!file_look(f, &st))
+            return 500;
+        struct file_id id = id_of(&st);
+        if ((uint64_t)len == f->size && id_is_same(&f->id, &id)) {
+            root_close_file(f->root, f->fd);
+            f->fd = -1;
+            f->buf.base = f->snapshot;
+            f->buf.cap = (size_t)f->size;
+            return 0;
+        }
+        if ((uint64_t)st.st_size != f->size)
+            break;
+        f->id = id;
+    }
+    return 503; /* it is being written */
+}
+
+/* True if the change shown by an id lies so far back that the next one will show. */
+static bool id_is_settled(const struct file_id *id)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    int64_t age_ns = (now.tv_sec - id->ctime.tv_sec) * 1000000000 + now.tv_nsec - id->ctime.tv_nsec;
+    return age_ns > CHANGE_TICK_NS;
+}
+
+/* 0 for a regular file, 308 for a directory, whose name ends with a slash, 404 for all else. */
+static unsigned mode_status(mode_t mode)
+{
+    if (S_ISREG(mode))
+        return 0;
+    return S_ISDIR(mode) ? 308 : 404;
+}
+
+/* Take in the file behind fd.  Own: fd passes to *out, or is closed.  Gives 0 or a status. */
+static unsigned file_load(const struct file_env *env, int fd, struct file **out)
+{
+    struct stat st;
+    env->root->stats->calls.fstat++;
+    unsigned status = fstat(fd, &st) == -1 ? 500 : mode_status(st.st_mode);
+    bool is_small = (uint64_t)st.st_size <= FILE_SNAPSHOT_MAX;
+    size_t extra = is_small ? (size_t)st.st_size : 0;
+    struct file *f = status == 0 ? mem_take(env->mem, sizeof(*f) + extra) : NULL;
+    if (f == NULL) {
+        root_close_file(env->root, fd);
+        return status == 0 ? 503 : status;
+    }
+    *f = (struct file){
+        .buf = {.refs = 1, .origin = WEIR_ORIGIN_POOLED, .release = file_free},
+        .size = (uint64_t)st.st_size,
+        .fd = fd,
+        .id = id_of(&st),
+        .root = env->root,
+    };
+    status = is_small ? file_copy(f) : file_map(f);
+    f->is_settled = id_is_settled(&f->id);
+    if (status != 0)
+        file_unref(&f);
+    *out = f;
+    return status;
+}
+
+unsigned file_open(const struct file_env *env, const char *path, struct file **out)
+{
+    *out = NULL;
+    int fd;
+    unsigned status = root_open_file(env->root, path + 1, &fd);
+    return status == 0 ? file_load(env, fd, out) : status;
+}

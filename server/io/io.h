@@ -1,0 +1,200 @@
+/*
+ * The loop of a worker: operations are started here and end as completions.
+ *
+ * Nothing in this interface speaks of readiness: a back end on epoll turns readiness into
+ * completions, one on io_uring has them anyway.  A completion is delivered inside io_turn() and
+ * never from within the call that started the operation.
+ *
+ *     io_recv_start ──▶ on_recv, on_recv, ...          until io_recv_stop, the end, or an error
+ *     io_send ─────────▶ on_sent                       one at a time per socket
+ *     io_close ────────▶ on_closed                     the last completion of the socket
+ *
+ * Life:   a socket's memory is the caller's again in on_closed, not before.
+ * Thread: the worker that opened it.
+ */
+#ifndef IO_IO_H
+#define IO_IO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "weir/buf.h"
+#include "weir/err.h"
+#include "weir/gather.h"
+
+struct io;
+struct io_sock;
+struct listener;
+struct mem;
+struct stats;
+
+struct io_events {
+    /*
+     * A connection has come (handle >= 0), or accepting failed (handle is -errno).
+     * Own: the handle goes to io_adopt() or io_refuse().
+     */
+    void (*on_accept)(void *ctx, const struct listener *l, int handle);
+
+    /*
+     * res > 0: bytes have come, and the slice's reference is the callee's.
+     * res == 0: the peer sends no more.  res < 0: -errno, the socket is dead.
+     * The slice's block is referred to by nobody else, so its bytes may be changed in place.
+     */
+    void (*on_recv)(struct io_sock *s, int res, struct weir_slice data);
+
+    /* The kernel took res bytes from the front of the list, or failed with -errno. */
+    void (*on_sent)(struct io_sock *s, int res);
+
+    /* Nothing of the socket is left. */
+    void (*on_closed)(struct io_sock *s);
+
+    /* io_wake() was called, once or more. */
+    void (*on_wake)(void *ctx);
+
+    /* Asked before each wait: how many ms it may last; -1 for no bound. */
+    int (*wait_ms)(void *ctx);
+
+    /* A wait has ended, however long it was: time to look at the clock, before any completion. */
+    void (*on_waited)(void *ctx);
+};
+
+/* What a loop is made from.  Borrowed, and outlives it. */
+struct io_env {
+    const struct io_events *events;
+    void *ctx; /* handed to events that concern no socket */
+    struct mem *mem;
+    struct stats *stats;
+};
+
+/* A connected socket; embedded in a connection.  Its fields belong to the back end. */
+struct io_sock {
+    struct io *io;
+    struct io_sock *next; /* in the back end's queue that the socket is in */
+    struct weir_gather *sending;
+    int handle;
+    int send_result;
+    uint16_t flags;
+};
+
+/* A back end: one table per way to wait. */
+struct io_backend {
+    const char *name;
+    enum weir_err (*open)(const struct io_env *env, struct io **out);
+    void (*free)(struct io *io);
+    enum weir_err (*listen)(struct io *io, const struct listener *l);
+    void (*accept_pause)(struct io *io);
+    void (*accept_resume)(struct io *io);
+    enum weir_err (*adopt)(struct io *io, struct io_sock *s, int handle);
+    void (*refuse)(struct io *io, int handle);
+    void (*recv_start)(struct io_sock *s);
+    void (*recv_stop)(struct io_sock *s);
+    void (*send)(struct io_sock *s, struct weir_gather *g);
+    void (*end_sending)(struct io_sock *s);
+    void (*close)(struct io_sock *s);
+    void (*turn)(struct io *io);
+    void (*wake)(struct io *io);
+};
+
+extern const struct io_backend io_epoll;
+
+/* What every back end's object starts with. */
+struct io {
+    const struct io_backend *backend;
+    struct io_env env;
+};
+
+/* Err: WEIR_IO: the kernel refused; the reason has been logged. */
+WEIR_MUST_USE
+static inline enum weir_err io_new(const struct io_backend *backend, const struct io_env *env,
+                                   struct io **out)
+{
+    return backend->open(env, out);
+}
+
+/* All its sockets must be closed.  NULL is fine. */
+static inline void io_free(struct io *io)
+{
+    if (io != NULL)
+        io->backend->free(io);
+}
+
+/* Accept from a listening socket.  Borrowed: l, until accept_pause or free. */
+WEIR_MUST_USE
+static inline enum weir_err io_listen(struct io *io, const struct listener *l)
+{
+    return io->backend->listen(io, l);
+}
+
+/* Stop and go on accepting, on all listeners.  Connections wait in the kernel's queue meanwhile. */
+static inline void io_accept_pause(struct io *io)
+{
+    io->backend->accept_pause(io);
+}
+
+static inline void io_accept_resume(struct io *io)
+{
+    io->backend->accept_resume(io);
+}
+
+/* Bind an accepted handle to the caller's socket object.  Err: WEIR_IO; the handle is closed. */
+WEIR_MUST_USE
+static inline enum weir_err io_adopt(struct io *io, struct io_sock *s, int handle)
+{
+    return io->backend->adopt(io, s, handle);
+}
+
+/* Close an accepted handle at once. */
+static inline void io_refuse(struct io *io, int handle)
+{
+    io->backend->refuse(io, handle);
+}
+
+/*
+ * Deliver what the peer sends from now on.  While the pool is low nothing is received: the bytes
+ * wait in the kernel until blocks come back.
+ */
+static inline void io_recv_start(struct io_sock *s)
+{
+    s->io->backend->recv_start(s);
+}
+
+/* One on_recv() that was under way may still come. */
+static inline void io_recv_stop(struct io_sock *s)
+{
+    s->io->backend->recv_stop(s);
+}
+
+/*
+ * Send the front of the list, as much as the kernel takes at once.
+ * Borrowed: g is not changed by anyone until on_sent(), which may report fewer bytes.
+ */
+static inline void io_send(struct io_sock *s, struct weir_gather *g)
+{
+    s->io->backend->send(s, g);
+}
+
+/* Send FIN; receiving goes on.  Nothing may be under way. */
+static inline void io_end_sending(struct io_sock *s)
+{
+    s->io->backend->end_sending(s);
+}
+
+/* Give the socket up: what is under way is cancelled, then on_closed() comes. */
+static inline void io_close(struct io_sock *s)
+{
+    s->io->backend->close(s);
+}
+
+/* Deliver completions; wait for some if there are none, as long as wait_ms() allows. */
+static inline void io_turn(struct io *io)
+{
+    io->backend->turn(io);
+}
+
+/* Make io_turn() return soon, with on_wake().  Thread: any. */
+static inline void io_wake(struct io *io)
+{
+    io->backend->wake(io);
+}
+
+#endif

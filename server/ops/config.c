@@ -1,0 +1,148 @@
+/* See config.h.  Every option is a row of a table, which is also what --help prints. */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LISTEN "127.0.0.1:8080"
+#ifndef WEIR_DEFAULT_DIR
+#define WEIR_DEFAULT_DIR "/usr/share/weir/www"
+#endif
+
+/* Options without a letter. */
+enum { OPTION_IO = 256, OPTION_NO_PIN, OPTION_CHECK, OPTION_STATS, OPTION_VERSION };
+
+struct option_row {
+    const char *name;
+    int code; /* the letter, or one of the above */
+    const char *arg;
+    const char *help;
+};
+
+static const struct option_row rows[] = {
+    {"listen", 'l', "ADDR:PORT|unix:PATH", "cleartext: h2c (default " DEFAULT_LISTEN ")"},
+    {"workers", 'w', "N", "threads (default: the CPUs it may run on)"},
+    {"io", OPTION_IO, "auto|epoll", "how to wait for the network (default auto)"},
+    {"no-pin", OPTION_NO_PIN, NULL, "do not bind each worker to a CPU"},
+    {"check", OPTION_CHECK, NULL, "read and check everything, say what is wrong, exit"},
+    {"stats", OPTION_STATS, NULL, "print the counters as JSON at exit"},
+    {"version", OPTION_VERSION, NULL, "print the version and exit"},
+    {"help", 'h', NULL, "print this and exit"},
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static void print_help(void)
+{
+    printf("usage: weir [OPTIONS] [DIR]\n\n"
+           "Serves the files below DIR over HTTP/2 (default: " WEIR_DEFAULT_DIR ").\n\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        char names[64];
+        bool has_letter = rows[i].code < 256;
+        snprintf(names, sizeof(names), "%c%c%s--%s %s", has_letter ? '-' : ' ',
+                 has_letter ? rows[i].code : ' ', has_letter ? ", " : "  ", rows[i].name,
+                 rows[i].arg != NULL ? rows[i].arg : "");
+        printf("  %-36s %s\n", names, rows[i].help);
+    }
+    printf(
+        "\nPort 0 takes a free one; the port is printed.  Naming a listener replaces the default.\n"
+        "SIGTERM and SIGINT drain and stop; a second one stops at once.\n"
+        "Exit status: 0 after a clean stop, 1 when it could not run, 2 for a wrong command "
+        "line.\n");
+}
+
+static enum config_outcome bad(const char *option, const char *value, const char *why)
+{
+    fprintf(stderr, "weir: --%s %s: %s\n", option, value, why);
+    return CONFIG_BAD;
+}
+
+static enum config_outcome add_listener(struct config *c, const char *text, bool is_tls)
+{
+    if (c->listener_count == CONFIG_LISTENERS_MAX)
+        return bad("listen", text, "there are too many listeners already");
+    struct config_listener *l = &c->listeners[c->listener_count];
+    char why[160];
+    if (listen_address_parse(text, &l->address, why, sizeof(why)) != WEIR_OK)
+        return bad("listen", text, why);
+    l->is_tls = is_tls;
+    c->listener_count++;
+    return CONFIG_RUN;
+}
+
+static enum config_outcome set_workers(struct config *c, const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || n < 1 || n > CONFIG_WORKERS_MAX)
+        return bad("workers", text, "expected a number from 1 to 256");
+    c->workers = (size_t)n;
+    return CONFIG_RUN;
+}
+
+static enum config_outcome set_io(struct config *c, const char *text)
+{
+    if (strcmp(text, "auto") != 0 && strcmp(text, "epoll") != 0)
+        return bad("io", text, "expected auto or epoll");
+    c->io = &io_epoll;
+    return CONFIG_RUN;
+}
+
+static enum config_outcome set_option(struct config *c, int code, const char *arg)
+{
+    switch (code) {
+    case 'l': return add_listener(c, arg, false);
+    case 'w': return set_workers(c, arg);
+    case OPTION_IO: return set_io(c, arg);
+    case OPTION_NO_PIN: c->is_pinned = false; return CONFIG_RUN;
+    case OPTION_CHECK: c->check_only = true; return CONFIG_RUN;
+    case OPTION_STATS: c->print_stats = true; return CONFIG_RUN;
+    case OPTION_VERSION: printf("weir " WEIR_VERSION "\n"); return CONFIG_EXIT;
+    case 'h': print_help(); return CONFIG_EXIT;
+    default: return CONFIG_BAD; /* getopt has named the option and what is wrong */
+    }
+}
+
+/* The table in the form getopt wants; `letters` has room for two characters per row. */
+static void make_getopt(struct option *longs, char *letters)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        int has_arg = rows[i].arg != NULL ? required_argument : no_argument;
+        longs[i] = (struct option){rows[i].name, has_arg, NULL, rows[i].code};
+        if (rows[i].code < 256) {
+            *letters++ = (char)rows[i].code;
+            if (rows[i].arg != NULL)
+                *letters++ = ':';
+        }
+    }
+    longs[ROWS] = (struct option){0};
+    *letters = '\0';
+}
+
+enum config_outcome config_parse(int argc, char **argv, struct config *out)
+{
+    static char program[] = "weir"; /* getopt's messages begin with it, whatever path we came by */
+    *out = (struct config){.dir = WEIR_DEFAULT_DIR, .io = &io_epoll, .is_pinned = true};
+    struct option longs[ROWS + 1];
+    char letters[2 * ROWS + 1];
+    make_getopt(longs, letters);
+    if (argc > 0)
+        argv[0] = program;
+
+    int code;
+    /* The command line is read before there is a second thread. */
+    while ((code = getopt_long(argc, argv, letters, longs, NULL)) !=
+           -1) { // NOLINT(concurrency-mt-unsafe)
+        enum config_outcome outcome = set_option(out, code, optarg);
+        if (outcome != CONFIG_RUN)
+            return outcome;
+    }
+    if (argc - optind > 1) {
+        fprintf(stderr, "weir: %s: only one directory can be served\n", argv[optind + 1]);
+        return CONFIG_BAD;
+    }
+    if (argc - optind == 1)
+        out->dir = argv[optind];
+    return out->listener_count > 0 ? CONFIG_RUN : add_listener(out, DEFAULT_LISTEN, false);
+}

@@ -1,0 +1,41 @@
+/*
+ * What the operator wants: the command line, checked.
+ */
+#ifndef OPS_CONFIG_H
+#define OPS_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io.h"
+#include "listener.h"
+#include "weir/err.h"
+
+#define CONFIG_LISTENERS_MAX 8
+#define CONFIG_WORKERS_MAX 256
+
+struct config_listener {
+    struct listen_address address;
+    bool is_tls;
+};
+
+struct config {
+    const char *dir; /* Borrowed: argv or a literal */
+    struct config_listener listeners[CONFIG_LISTENERS_MAX];
+    size_t listener_count;
+    size_t workers; /* 0: as many as there are CPUs */
+    const struct io_backend *io;
+    bool is_pinned;
+    bool check_only;
+    bool print_stats;
+};
+
+enum config_outcome {
+    CONFIG_RUN,  /* go on with *out */
+    CONFIG_EXIT, /* --help or --version has been printed: exit 0 */
+    CONFIG_BAD,  /* said in one line on standard error: exit 2 */
+};
+
+enum config_outcome config_parse(int argc, char **argv, struct config *out);
+
+#endif

@@ -1,0 +1,245 @@
+/* See run.h.  Thread: the main thread, which serves no connection. */
+#include "run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "internal/limits.h"
+#include "internal/log.h"
+#include "allocations.h"
+#include "cpus.h"
+#include "mem.h"
+#include "stats_json.h"
+#include "worker.h"
+
+struct program {
+    const struct config *config;
+    struct files_config files;
+    struct cpus cpus;
+    size_t connections_max;
+    size_t worker_count; /* started */
+    struct worker *workers[CONFIG_WORKERS_MAX];
+    int fds[CONFIG_LISTENERS_MAX][CONFIG_WORKERS_MAX];
+    int ended_fd;
+    int signal_fd;
+};
+
+static struct files_config files_config_of(const struct config *config)
+{
+    return (struct files_config){.root = config->dir, .server = WEIR_STR("weir")};
+}
+
+/* Signals are read from a descriptor; SIGPIPE is of no use to anyone here. */
+static enum weir_err take_signals(struct program *p)
+{
+    signal(SIGPIPE, SIG_IGN);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL); /* inherited by the workers */
+    p->signal_fd = signalfd(-1, &set, SFD_CLOEXEC);
+    p->ended_fd = eventfd(0, EFD_CLOEXEC);
+    if (p->signal_fd != -1 && p->ended_fd != -1)
+        return WEIR_OK;
+    log_errno(LV_ERROR, errno, "cannot watch for signals");
+    return WEIR_IO;
+}
+
+/* Half of the descriptors are for connections, the rest for files and everything else. */
+static size_t connections_per_worker(size_t workers)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
+        return LIMIT_CONNECTIONS;
+    if (limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit); /* what we may have anyway; else the old one holds */
+        getrlimit(RLIMIT_NOFILE, &limit);
+    }
+    rlim_t each = limit.rlim_cur / 2 / workers;
+    if (each < 1)
+        each = 1;
+    return each < LIMIT_CONNECTIONS ? (size_t)each : LIMIT_CONNECTIONS;
+}
+
+static enum weir_err open_listeners(struct program *p, struct config *config, size_t workers)
+{
+    for (size_t i = 0; i < config->listener_count; i++) {
+        enum weir_err err = listen_open(&config->listeners[i].address, p->fds[i], workers);
+        if (err == WEIR_OK)
+            continue;
+        while (i-- > 0) {
+            for (size_t j = 0; j < workers; j++)
+                close(p->fds[i][j]);
+        }
+        return err;
+    }
+    return WEIR_OK;
+}
+
+static enum weir_err start_worker(struct program *p, size_t i)
+{
+    const struct config *config = p->config;
+    struct worker_config wc = {
+        .io = config->io,
+        .files = &p->files,
+        .cpu = -1,
+        .connections_max = p->connections_max,
+        .listener_count = config->listener_count,
+        .allocations = allocations_are_counted() ? allocations_of_thread : NULL,
+        .ended_fd = p->ended_fd,
+    };
+    if (config->is_pinned && p->cpus.count > 0)
+        wc.cpu = p->cpus.ids[i % p->cpus.count];
+    for (size_t l = 0; l < config->listener_count; l++)
+        wc.listeners[l] = (struct listener){p->fds[l][i], config->listeners[l].is_tls};
+    return worker_start(&wc, &p->workers[i]);
+}
+
+static void post_all(struct program *p, enum worker_message message)
+{
+    for (size_t i = 0; i < p->worker_count; i++)
+        worker_post(p->workers[i], message);
+}
+
+static enum weir_err start_workers(struct program *p, size_t workers)
+{
+    for (size_t i = 0; i < workers; i++) {
+        enum weir_err err = start_worker(p, i);
+        if (err != WEIR_OK) {
+            for (size_t l = 0; l < p->config->listener_count; l++) {
+                for (size_t j = i + 1; j < workers; j++)
+                    close(p->fds[l][j]);
+            }
+            return err;
+        }
+        p->worker_count++;
+    }
+    return WEIR_OK;
+}
+
+static void print_listeners(const struct config *config)
+{
+    for (size_t i = 0; i < config->listener_count; i++) {
+        const struct config_listener *l = &config->listeners[i];
+        char text[LISTEN_TEXT_MAX];
+        listen_address_format(&l->address, text);
+        const char *scheme = l->is_tls ? "https://" : "http://";
+        bool is_unix = l->address.addr.any.sa_family == AF_UNIX;
+        printf("weir: listening on %s%s\n", is_unix ? "" : scheme, text);
+    }
+    fflush(stdout);
+}
+
+/* Drain at the first signal, stop at the second, until all workers have ended. */
+static void wait_for_end(struct program *p)
+{
+    uint64_t ended = 0;
+    bool is_draining = false;
+    struct pollfd fds[] = {{.fd = p->signal_fd, .events = POLLIN},
+                           {.fd = p->ended_fd, .events = POLLIN}};
+    while (ended < p->worker_count) {
+        if (poll(fds, 2, -1) == -1 && errno != EINTR)
+            return;
+        struct signalfd_siginfo info;
+        if ((fds[0].revents & POLLIN) != 0 &&
+            read(p->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+            log_line(LV_INFO, is_draining ? "stopping at once signal=%s" : "draining signal=%s",
+                     info.ssi_signo == SIGINT ? "INT" : "TERM");
+            post_all(p, is_draining ? WORKER_STOP : WORKER_DRAIN);
+            is_draining = true;
+        }
+        uint64_t count;
+        if ((fds[1].revents & POLLIN) != 0 &&
+            read(p->ended_fd, &count, sizeof(count)) == sizeof(count))
+            ended += count;
+    }
+}
+
+static void join_workers(struct program *p, struct stats_report *report)
+{
+    *report = (struct stats_report){.has_allocations = allocations_are_counted()};
+    for (size_t i = 0; i < p->worker_count; i++) {
+        struct worker_result result;
+        worker_join(p->workers[i], &result);
+        stats_add(&report->stats, &result.stats);
+        report->allocations += result.allocations;
+        report->blocks_live += result.blocks_live;
+    }
+    p->worker_count = 0;
+}
+
+static int run_workers(struct program *p, struct config *config)
+{
+    size_t workers = config->workers != 0 ? config->workers : p->cpus.worth;
+    if (workers > CONFIG_WORKERS_MAX)
+        workers = CONFIG_WORKERS_MAX;
+    p->connections_max = connections_per_worker(workers);
+    if (open_listeners(p, config, workers) != WEIR_OK)
+        return 1;
+
+    int status = 0;
+    if (start_workers(p, workers) == WEIR_OK) {
+        print_listeners(config);
+    } else {
+        post_all(p, WORKER_STOP);
+        status = 1;
+    }
+    wait_for_end(p);
+    struct stats_report report;
+    join_workers(p, &report);
+    for (size_t i = 0; i < config->listener_count; i++)
+        listen_address_unlink(&config->listeners[i].address);
+    if (config->print_stats && status == 0)
+        stats_print(&report, stdout);
+    return status;
+}
+
+int run_check(const struct config *config)
+{
+    const struct files_config files = files_config_of(config);
+    struct mem *mem;
+    if (mem_new(LIMIT_WORKER_MEMORY, &mem) != WEIR_OK) {
+        log_line(LV_ERROR, "out of memory");
+        return 1;
+    }
+    struct clock clock = {0};
+    struct stats stats = {0};
+    struct files *f;
+    clock_tick(&clock);
+    enum weir_err err = files_new(&files, mem, &clock, &stats, &f);
+    files_free(f);
+    mem_free(mem);
+    if (err == WEIR_OK)
+        return 0;
+    return err == WEIR_CONFIG ? 2 : 1;
+}
+
+int run(struct config *config)
+{
+    int wrong = run_check(config);
+    if (wrong != 0)
+        return wrong;
+    struct program *p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        log_line(LV_ERROR, "out of memory");
+        return 1;
+    }
+    p->config = config;
+    p->files = files_config_of(config);
+    cpus_find(&p->cpus);
+    int status = take_signals(p) == WEIR_OK ? run_workers(p, config) : 1;
+    close(p->signal_fd);
+    close(p->ended_fd);
+    free(p);
+    return status;
+}

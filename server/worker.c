@@ -1,0 +1,348 @@
+/* See worker.h. */
+#include "worker.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal/assert.h"
+#include "internal/limits.h"
+#include "internal/log.h"
+#include "conn.h"
+#include "mem.h"
+
+/* ---- the lists of connections ---- */
+
+void worker_add(struct worker *w, struct conn *c)
+{
+    c->prev = NULL;
+    c->next = w->conns;
+    if (w->conns != NULL)
+        w->conns->prev = c;
+    w->conns = c;
+    w->conn_count++;
+}
+
+void worker_mark_dirty(struct worker *w, struct conn *c)
+{
+    if (c->is_dirty)
+        return;
+    c->is_dirty = true;
+    c->dirty_next = NULL;
+    c->dirty_prev = w->dirty_last;
+    if (w->dirty_last == NULL)
+        w->dirty = c;
+    else
+        w->dirty_last->dirty_next = c;
+    w->dirty_last = c;
+}
+
+static void worker_clear_dirty(struct worker *w, struct conn *c)
+{
+    if (!c->is_dirty)
+        return;
+    c->is_dirty = false;
+    if (c->dirty_prev == NULL)
+        w->dirty = c->dirty_next;
+    else
+        c->dirty_prev->dirty_next = c->dirty_next;
+    if (c->dirty_next == NULL)
+        w->dirty_last = c->dirty_prev;
+    else
+        c->dirty_next->dirty_prev = c->dirty_prev;
+}
+
+void worker_remove(struct worker *w, struct conn *c)
+{
+    worker_clear_dirty(w, c);
+    if (c->prev == NULL)
+        w->conns = c->next;
+    else
+        c->prev->next = c->next;
+    if (c->next != NULL)
+        c->next->prev = c->prev;
+    w->conn_count--;
+    w->stats.closed++;
+    if (w->is_crowded && !w->is_draining) {
+        w->is_crowded = false;
+        io_accept_resume(w->io);
+    }
+}
+
+static void worker_flush_dirty(struct worker *w)
+{
+    /* Those that become dirty meanwhile stand behind `last` and wait for the next turn. */
+    struct conn *last = w->dirty_last;
+    for (struct conn *c = w->dirty; c != NULL; c = w->dirty) {
+        bool is_last = c == last;
+        worker_clear_dirty(w, c);
+        conn_flush(c);
+        if (is_last)
+            break;
+    }
+}
+
+/* ---- accepting ---- */
+
+/* Out of descriptors or memory: leave the connections in the kernel's queue for a while. */
+static void worker_pause_accept(struct worker *w, int err)
+{
+    uint64_t pause_ms = w->accept_pause_ms == 0 ? LIMIT_ACCEPT_PAUSE_MS : w->accept_pause_ms * 2;
+    if (pause_ms > LIMIT_ACCEPT_PAUSE_MAX_MS)
+        pause_ms = LIMIT_ACCEPT_PAUSE_MAX_MS;
+    if (w->accept_pause_ms == 0)
+        log_errno(LV_WARN, err, "accepting paused connections=%zu", w->conn_count);
+    w->accept_pause_ms = pause_ms;
+    w->stats.accept_pauses++;
+    io_accept_pause(w->io);
+    wheel_arm(&w->wheel, &w->accept_timer, w->clock.now_ms + pause_ms);
+}
+
+static void on_accept_timer(struct timer *t)
+{
+    struct worker *w = container_of(t, struct worker, accept_timer);
+    if (!w->is_draining && !w->is_crowded)
+        io_accept_resume(w->io);
+}
+
+static void on_accept(void *ctx, const struct listener *l, int handle)
+{
+    struct worker *w = ctx;
+    if (handle < 0) {
+        worker_pause_accept(w, -handle);
+        return;
+    }
+    w->accept_pause_ms = 0;
+    if (mem_is_low(w->mem)) {
+        io_refuse(w->io, handle);
+        worker_pause_accept(w, ENOMEM);
+        return;
+    }
+    if (conn_new(w, l, handle) != WEIR_OK)
+        return;
+    w->stats.accepted++;
+    if (w->conn_count >= w->config.connections_max) {
+        w->is_crowded = true;
+        w->stats.accept_pauses++;
+        io_accept_pause(w->io);
+    }
+}
+
+/* ---- the end ---- */
+
+static void worker_abort_all(struct worker *w)
+{
+    struct conn *next;
+    for (struct conn *c = w->conns; c != NULL; c = next) {
+        next = c->next;
+        conn_abort(c);
+    }
+}
+
+static void on_drain_timer(struct timer *t)
+{
+    struct worker *w = container_of(t, struct worker, drain_timer);
+    log_line(LV_WARN, "drain ended by its deadline connections=%zu", w->conn_count);
+    worker_abort_all(w);
+}
+
+static void worker_close_listeners(struct worker *w)
+{
+    for (size_t i = 0; i < w->config.listener_count; i++)
+        close(w->config.listeners[i].fd);
+    w->config.listener_count = 0;
+}
+
+static void worker_drain(struct worker *w)
+{
+    if (w->is_draining)
+        return;
+    w->is_draining = true;
+    wheel_disarm(&w->wheel, &w->accept_timer);
+    io_accept_pause(w->io);
+    worker_close_listeners(w);
+    wheel_arm(&w->wheel, &w->drain_timer, w->clock.now_ms + LIMIT_DRAIN_MS);
+    struct conn *next;
+    for (struct conn *c = w->conns; c != NULL; c = next) {
+        next = c->next;
+        conn_drain(c);
+    }
+}
+
+void worker_post(struct worker *w, enum worker_message message)
+{
+    atomic_fetch_or(&w->inbox, (unsigned)message);
+    io_wake(w->io); /* lives until worker_join() */
+}
+
+static void on_wake(void *ctx)
+{
+    struct worker *w = ctx;
+    unsigned messages = atomic_exchange(&w->inbox, 0);
+    if (messages & (WORKER_DRAIN | WORKER_STOP))
+        worker_drain(w);
+    if (messages & WORKER_STOP)
+        worker_abort_all(w);
+}
+
+/* ---- the loop ---- */
+
+static int wait_ms(void *ctx)
+{
+    const struct worker *w = ctx;
+    if (w->dirty != NULL || (w->is_draining && w->conn_count == 0))
+        return 0;
+    uint64_t next = wheel_next_ms(&w->wheel);
+    if (next == WHEEL_NEVER)
+        return -1;
+    if (next <= w->clock.now_ms)
+        return 0;
+    uint64_t ms = next - w->clock.now_ms;
+    return ms < 60000 ? (int)ms : 60000;
+}
+
+/* Completions must not see the time from before the wait: deadlines would have passed at once. */
+static void on_waited(void *ctx)
+{
+    struct worker *w = ctx;
+    clock_tick(&w->clock);
+}
+
+static const struct io_events worker_events = {
+    .on_accept = on_accept,
+    .on_recv = conn_on_recv,
+    .on_sent = conn_on_sent,
+    .on_closed = conn_on_closed,
+    .on_wake = on_wake,
+    .wait_ms = wait_ms,
+    .on_waited = on_waited,
+};
+
+static void worker_note_warmth(struct worker *w)
+{
+    if (w->is_warm || w->stats.requests < WORKER_WARMUP_REQUESTS)
+        return;
+    w->is_warm = true;
+    if (w->config.allocations != NULL)
+        w->warm_allocations = w->config.allocations();
+}
+
+static void worker_run(struct worker *w)
+{
+    while (!w->is_draining || w->conn_count > 0) {
+        io_turn(w->io);
+        wheel_advance(&w->wheel, w->clock.now_ms);
+        worker_flush_dirty(w);
+        worker_note_warmth(w);
+    }
+}
+
+static void worker_pin(const struct worker *w)
+{
+    if (w->config.cpu < 0)
+        return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)w->config.cpu, &set);
+    int err = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+    if (err != 0)
+        log_errno(LV_WARN, err, "cannot pin a worker to cpu %d; it runs unpinned", w->config.cpu);
+}
+
+/* Everything that is made by the worker's own thread, so that its memory lies near its CPU. */
+static enum weir_err worker_set_up(struct worker *w)
+{
+    worker_pin(w);
+    clock_tick(&w->clock);
+    wheel_init(&w->wheel, w->clock.now_ms);
+    w->accept_timer.fn = on_accept_timer;
+    w->drain_timer.fn = on_drain_timer;
+
+    enum weir_err err = mem_new(LIMIT_WORKER_MEMORY, &w->mem);
+    if (err != WEIR_OK)
+        return err;
+    err = files_new(w->config.files, w->mem, &w->clock, &w->stats, &w->files);
+    if (err != WEIR_OK)
+        return err;
+    w->env = (struct protocol_env){
+        .mem = w->mem,
+        .clock = &w->clock,
+        .stats = &w->stats,
+        .handler = files_handle,
+        .handler_ctx = w->files,
+    };
+    const struct io_env io_env = {&worker_events, w, w->mem, &w->stats};
+    err = io_new(w->config.io, &io_env, &w->io);
+    for (size_t i = 0; err == WEIR_OK && i < w->config.listener_count; i++)
+        err = io_listen(w->io, &w->config.listeners[i]);
+    return err;
+}
+
+static void worker_tear_down(struct worker *w)
+{
+    w->result.stats = w->stats;
+    if (w->is_warm && w->config.allocations != NULL)
+        w->result.allocations = w->config.allocations() - w->warm_allocations;
+    worker_close_listeners(w);
+    files_free(w->files);
+    if (w->mem != NULL)
+        w->result.blocks_live = mem_blocks_live(w->mem);
+    mem_free(w->mem);
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    w->start_err = worker_set_up(w);
+    bool ok = w->start_err == WEIR_OK;
+    sem_post(&w->started);
+    if (ok)
+        worker_run(w);
+    worker_tear_down(w);
+    const uint64_t one = 1;
+    if (ok && write(w->config.ended_fd, &one, sizeof(one)) != sizeof(one))
+        log_errno(LV_ERROR, errno, "cannot report the end of a worker");
+    return NULL;
+}
+
+static void worker_free(struct worker *w)
+{
+    io_free(w->io);
+    sem_destroy(&w->started);
+    free(w);
+}
+
+enum weir_err worker_start(const struct worker_config *config, struct worker **out)
+{
+    *out = NULL;
+    struct worker *w = calloc(1, sizeof(*w));
+    if (w == NULL)
+        return WEIR_NOMEM;
+    w->config = *config;
+    sem_init(&w->started, 0, 0);
+    int err = pthread_create(&w->thread, NULL, worker_main, w);
+    if (err != 0) {
+        log_errno(LV_ERROR, err, "cannot start a worker");
+        worker_close_listeners(w);
+        worker_free(w);
+        return WEIR_IO;
+    }
+    while (sem_wait(&w->started) == -1 && errno == EINTR) {
+    }
+    enum weir_err start_err = w->start_err;
+    if (start_err != WEIR_OK) {
+        pthread_join(w->thread, NULL);
+        worker_free(w);
+        return start_err;
+    }
+    *out = w;
+    return WEIR_OK;
+}
+
+void worker_join(struct worker *w, struct worker_result *result)
+{
+    pthread_join(w->thread, NULL);
+    *result = w->result;
+    worker_free(w);
+}
