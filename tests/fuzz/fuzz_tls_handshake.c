@@ -1,6 +1,7 @@
 /*
  * What a client says first, through OpenSSL and our driver of it.
  *
+ * Covers: tls/handshake.c, tls/tls_conn.c
  * Properties: no run leaks blocks; how the bytes are cut does not change what comes of them; a
  * failed handshake ends the output.
  */
@@ -9,7 +10,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "conn.h"
+#include "tls_conn.h"
 #include "context.h"
 #include "internal/assert.h"
 #include "mem.h"
