@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "alert.h"
-#include "conn_state.h"
+#include "tls_conn_state.h"
 #include "tls_peer.h"
 
 static struct tls_ctx *contexts[2]; /* by engine: as fast as can be, and OpenSSL */
