@@ -20,7 +20,8 @@
     X(fstat)                                                                                       \
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \
-    X(newfstatat)
+    X(newfstatat)                                                                                  \
+    X(pread64)
 
 struct stats {
     /* connections */

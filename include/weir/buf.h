@@ -8,6 +8,7 @@
 #ifndef WEIR_BUF_H
 #define WEIR_BUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ enum weir_origin {
 struct weir_buf {
     uint32_t refs;                       /* holders */
     enum weir_origin origin;             /* for accounting */
+    bool poisoned;                       /* bytes were lost under a reader (a file map's SIGBUS) */
     uint8_t *base;                       /* first byte */
     size_t cap;                          /* bytes from base on */
     void (*release)(struct weir_buf *b); /* called when refs falls to 0; takes the buf back */
@@ -47,6 +49,15 @@ static inline void weir_buf_unref(struct weir_buf **slot)
     *slot = NULL;
     if (b != NULL && --b->refs == 0)
         b->release(b);
+}
+
+/*
+ * Were bytes of b lost while, or before, they were read?  Ask after reading: the mark is set by a
+ * signal handler of the same thread.
+ */
+static inline bool weir_buf_is_poisoned(const struct weir_buf *b)
+{
+    return *(const volatile bool *)&b->poisoned;
 }
 
 /* A slice of `len` bytes at `ptr` inside b.  Own: the slice takes a reference of its own. */

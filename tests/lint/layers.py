@@ -30,16 +30,17 @@ LIBRARIES = {
     "nghttp2/": "h2",
     "openssl/": "tls",
     "intel-ipsec-mb.h": "tls",
-    "llhttp.h": "server/http",
+    "llhttp.h": "server/http/http1",
     "liburing.h": "server/io",
     "sys/epoll.h": "server/io",
 }
 
 SYSTEM = re.compile(
     r"(sys|linux|arpa|netinet|net|sanitizer)/\w+\.h"
-    r"|(assert|ctype|dirent|dlfcn|endian|errno|fcntl|float|getopt|immintrin|inttypes|limits|locale|math"
-    r"|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint"
-    r"|stdio|stdlib|stdnoreturn|string|strings|syslog|threads|time|ucontext|unistd|x86intrin)\.h")
+    r"|(assert|ctype|dirent|dlfcn|endian|errno|fcntl|float|getopt|immintrin|inttypes|limits|locale"
+    r"|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool"
+    r"|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|syslog|threads|time|ucontext|unistd"
+    r"|x86intrin)\.h")
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 

@@ -94,7 +94,10 @@ static inline enum weir_err fake_read_body(struct fake *f, const struct weir_res
         memcpy(a->body + a->body_read, s.ptr, s.len);
         a->body_read += s.len;
         a->slices++;
+        bool is_lost = weir_buf_is_poisoned(s.buf);
         weir_slice_drop(&s);
+        if (is_lost)
+            return WEIR_STREAM;
     }
     a->body[a->body_read] = '\0';
     return WEIR_OK;

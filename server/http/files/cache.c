@@ -1,8 +1,7 @@
 /*
  * See cache.h.
  *
- * Invariant: every entry is in one chain of the table and in the ring, and holds a reference to a
- *            file.
+ * Invariant: every entry is in one chain of the table and in the ring, and holds a resource.
  */
 #include "cache.h"
 
@@ -15,19 +14,21 @@
 #include "internal/limits.h"
 #include "mem.h"
 #include "path.h"
-#include "root.h"
 
 #define INDEX_NAME "index.html"
 
+/* Entries dropped when an open fails for want of descriptors or memory. */
+#define EVICT_WHEN_SHORT 16
+
 struct entry {
-    struct entry *chain; /* next with the same bucket */
-    uint64_t hash;       /* of the path */
-    struct file *file;   /* Own: one reference */
-    uint64_t checked_ms; /* when it was last known to be what is on disk */
-    uint32_t path_len;   /* bytes of the path as asked for */
-    bool is_plain;       /* may be found by the raw path */
-    bool is_used;        /* asked for since it was last considered for eviction */
-    struct entry *next;  /* ring, oldest first */
+    struct entry *chain;      /* next with the same bucket */
+    uint64_t hash;            /* of the path */
+    struct resource resource; /* Own */
+    uint64_t checked_ms;      /* when it was last known to be what is on disk */
+    uint32_t path_len;        /* bytes of the path as asked for */
+    bool is_plain;            /* may be found by the raw path */
+    bool is_used;             /* asked for since it was last considered for eviction */
+    struct entry *next;       /* ring, oldest first */
     struct entry *prev;
     char path[]; /* decoded, begins with '/'; then the name of the index if any; NUL */
 };
@@ -38,9 +39,9 @@ struct cache {
     struct entry **buckets;     /* Own: chains by hash */
     size_t mask;                /* buckets - 1 */
     uint64_t seed;              /* of the hash: a peer cannot aim at one bucket */
-    size_t max;                 /* entries */
-    size_t count;
-    struct entry *oldest; /* where eviction looks first; NULL when empty */
+    size_t max;                 /* files */
+    size_t count;               /* of those, kept */
+    struct entry *oldest;       /* where eviction looks first; NULL when empty */
 };
 
 /* Mix two words: the halves of their product. */
@@ -124,7 +125,7 @@ static void cache_add(struct cache *c, struct entry *e)
     e->chain = *bucket;
     *bucket = e;
     ring_add(c, e);
-    c->count++;
+    c->count += resource_count(&e->resource);
 }
 
 static void cache_drop(struct cache *c, struct entry *e)
@@ -134,19 +135,32 @@ static void cache_drop(struct cache *c, struct entry *e)
         slot = &(*slot)->chain;
     *slot = e->chain;
     ring_remove(c, e);
-    c->count--;
-    file_unref(&e->file);
+    c->count -= resource_count(&e->resource);
+    resource_close(&e->resource);
     mem_give(e);
 }
 
-/* Drop the entry that was used least, roughly. */
-static void cache_evict(struct cache *c)
+/* True if there is an entry besides e, which need not be in the ring. */
+static bool cache_has_other(const struct cache *c, const struct entry *e)
 {
-    while (c->oldest->is_used) {
+    return c->oldest != NULL && (c->oldest != e || c->oldest->next != e);
+}
+
+/* Drop the entry that was used least, roughly, but not `spare`; there is another. */
+static void cache_evict(struct cache *c, const struct entry *spare)
+{
+    while (c->oldest->is_used || c->oldest == spare) {
         c->oldest->is_used = false;
         c->oldest = c->oldest->next; /* it is the youngest now */
     }
     cache_drop(c, c->oldest);
+}
+
+/* Keep within the bound, at the cost of entries other than e. */
+static void cache_shrink(struct cache *c, const struct entry *e)
+{
+    while (c->count > c->max && cache_has_other(c, e))
+        cache_evict(c, e);
 }
 
 void cache_free(struct cache *c)
@@ -170,76 +184,86 @@ static struct entry *cache_lookup(const struct cache *c, struct weir_str path, u
     return NULL;
 }
 
-static bool entry_is_fresh(const struct cache *c, const struct entry *e)
+/* True if the entry was looked at not long ago. */
+static bool entry_is_recent(const struct cache *c, const struct entry *e)
 {
-    return c->clock->now_ms - e->checked_ms < LIMIT_CACHE_FRESH_MS && !e->file->has_shrunk;
+    return c->clock->now_ms - e->checked_ms < LIMIT_CACHE_FRESH_MS;
 }
 
-struct file *cache_find(struct cache *c, struct weir_str raw)
+struct resource *cache_find(struct cache *c, struct weir_str raw)
 {
     if (raw.len == 0)
         return NULL;
     struct entry *e = cache_lookup(c, raw, hash_path(c->seed, raw));
-    if (e == NULL || !e->is_plain || !entry_is_fresh(c, e))
+    if (e == NULL || !e->is_plain || !entry_is_recent(c, e))
         return NULL;
     e->is_used = true;
-    return e->file;
+    return &e->resource;
+}
+
+/*
+ * Open what an entry is for.  When descriptors or memory are short, entries that are not in use
+ * give theirs up.
+ */
+static unsigned entry_fill(struct cache *c, const struct entry *e, struct resource *out)
+{
+    unsigned status = resource_open(c->env, e->path, out);
+    if (status == 503 && cache_has_other(c, e)) {
+        for (int i = 0; i < EVICT_WHEN_SHORT && cache_has_other(c, e); i++)
+            cache_evict(c, e);
+        status = resource_open(c->env, e->path, out);
+    }
+    if (status == 308 && e->path[e->path_len - 1] == '/')
+        return 404; /* the index is a directory */
+    return status;
 }
 
 /* Make sure that the entry shows what is on disk.  Gives 0, or a status and the entry is gone. */
 static unsigned entry_refresh(struct cache *c, struct entry *e)
 {
-    struct stat st;
-    const char *path = e->path + 1;
-    unsigned status = root_stat(c->env->root, path, &st);
-    if (status == 0 && !e->file->has_shrunk && file_is_same(e->file, &st)) {
+    if (resource_is_same(c->env, e->path, &e->resource)) {
         e->checked_ms = c->clock->now_ms;
         return 0;
     }
-    struct file *file;
-    status = file_open(c->env, path, &file);
+    struct resource resource;
+    unsigned status = entry_fill(c, e, &resource);
     if (status != 0) {
         cache_drop(c, e);
         return status;
     }
-    file_unref(&e->file);
-    e->file = file;
+    c->count += resource_count(&resource);
+    c->count -= resource_count(&e->resource);
+    resource_close(&e->resource);
+    e->resource = resource;
     e->checked_ms = c->clock->now_ms;
+    cache_shrink(c, e);
     return 0;
-}
-
-/* Memory for an entry, at the cost of others if need be. */
-static struct entry *entry_take(struct cache *c, size_t len)
-{
-    while (c->count >= c->max)
-        cache_evict(c);
-    return mem_take_zeroed(c->env->mem, len);
 }
 
 static unsigned entry_open(struct cache *c, struct weir_str path, uint64_t hash, struct entry **out)
 {
-    bool is_dir = path.ptr[path.len - 1] == '/';
-    struct entry *e = entry_take(c, sizeof(*e) + path.len + sizeof(INDEX_NAME));
+    struct entry *e = mem_take_zeroed(c->env->mem, sizeof(*e) + path.len + sizeof(INDEX_NAME));
     if (e == NULL)
         return 503;
     memcpy(e->path, path.ptr, path.len);
-    if (is_dir)
+    if (path.ptr[path.len - 1] == '/')
         memcpy(e->path + path.len, INDEX_NAME, sizeof(INDEX_NAME));
-    unsigned status = file_open(c->env, e->path + 1, &e->file);
-    if (status != 0) {
-        mem_give(e);
-        return status;
-    }
     e->hash = hash;
     e->path_len = (uint32_t)path.len;
     e->is_plain = path_is_plain(path);
     e->checked_ms = c->clock->now_ms;
+    unsigned status = entry_fill(c, e, &e->resource);
+    if (status != 0) {
+        mem_give(e);
+        return status;
+    }
     cache_add(c, e);
+    cache_shrink(c, e);
     *out = e;
     return 0;
 }
 
-unsigned cache_get(struct cache *c, struct weir_str path, struct file **out)
+unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
 {
     WEIR_ASSERT(path.len > 0 && path.ptr[0] == '/');
     uint64_t hash = hash_path(c->seed, path);
@@ -249,11 +273,11 @@ unsigned cache_get(struct cache *c, struct weir_str path, struct file **out)
         status = entry_open(c, path, hash, &e);
     } else {
         e->is_used = true; /* one request alone does not make it worth keeping */
-        if (!entry_is_fresh(c, e))
+        if (!entry_is_recent(c, e) || resource_is_stale(&e->resource))
             status = entry_refresh(c, e);
     }
     if (status == 0)
-        *out = e->file;
+        *out = &e->resource;
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * A worker's open files, found by path.
+ * A worker's open resources, found by path.
  *
  * An entry is taken to be what is on disk for LIMIT_CACHE_FRESH_MS; after that the first request
  * for it looks, and opens the file anew if it has changed.  When the cache is full, an entry that
@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "file.h"
+#include "resource.h"
 #include "weir/err.h"
 #include "weir/str.h"
 
@@ -20,8 +20,8 @@ struct cache;
 struct clock;
 
 /*
- * `max` files at most are kept open; env and clock are borrowed for the cache's life.
- * Own: cache_free().  Err: WEIR_NOMEM.
+ * `max` files at most are kept open, those of one resource always; env and clock are borrowed for
+ * the cache's life. Own: cache_free().  Err: WEIR_NOMEM.
  */
 WEIR_MUST_USE
 enum weir_err cache_new(const struct file_env *env, const struct clock *clock, size_t max,
@@ -31,18 +31,18 @@ enum weir_err cache_new(const struct file_env *env, const struct clock *clock, s
 void cache_free(struct cache *c);
 
 /*
- * The file at a path that is still encoded, if it is known, fresh, and needs no decoding; else
+ * The resource at a path that is still encoded, if it is known, fresh, and needs no decoding; else
  * NULL.  Costs one hash and one comparison.
  * Borrowed: true until the next call on the cache.
  */
-struct file *cache_find(struct cache *c, struct weir_str raw);
+struct resource *cache_find(struct cache *c, struct weir_str raw);
 
 /*
- * The file at a decoded path, opened if need be; a path that ends with '/' means its index.html.
- * Gives 0 and *out, or the status due.
- * Borrowed: *out is true until the next call on the cache.
+ * The resource at a decoded path, opened if need be; a path that ends with '/' means its
+ * index.html. Gives 0 and *out, or the status due. Borrowed: *out is true until the next call on
+ * the cache.
  */
-unsigned cache_get(struct cache *c, struct weir_str path, struct file **out);
+unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out);
 
 /* Files that are kept. */
 size_t cache_count(const struct cache *c);

@@ -1,29 +1,51 @@
 /*
- * Answers that are not a file: the statuses that say why.
+ * Answers that are not a file: the statuses that say why, each with a small body as a page or as
+ * a problem report (RFC 9457).
  */
 #ifndef FILES_FAILURE_H
 #define FILES_FAILURE_H
 
+#include "weir/buf.h"
 #include "weir/request.h"
+#include "weir/response.h"
 
 /* Methods that files know, as in the field `allow`. */
-#define FAILURE_ALLOW "GET, HEAD"
+#define FAILURE_ALLOW "GET, HEAD, OPTIONS"
 
-#define FAILURE_KINDS 7
-#define FAILURE_FIELDS 4
+struct mem;
 
-/* The ready field lists of one worker. */
-struct failures {
-    struct {
-        struct weir_field fields[FAILURE_FIELDS];
-        size_t field_count;
-    } kinds[FAILURE_KINDS];
+#define FAILURE_KINDS 10
+#define FAILURE_FIELDS 7
+#define FAILURE_BODY_MAX 320
+
+/* A body and the fields that go with it. */
+struct failure_page {
+    struct weir_buf buf; /* over body; its one reference is never given up */
+    size_t field_count;
+    struct weir_field fields[FAILURE_FIELDS];
+    char content_length[12];
+    char body[FAILURE_BODY_MAX];
 };
 
-/* Borrowed: server, the value of that field, for as long as f is used; empty: no such field. */
-void failures_init(struct failures *f, struct weir_str server);
+enum failure_form { FAILURE_HTML, FAILURE_JSON, FAILURE_FORMS };
 
-/* Answer with one of 400, 403, 404, 405, 414, 500, 503. */
-void failures_answer(const struct failures *f, struct weir_request *r, unsigned status);
+/* The ready answers of one worker. */
+struct failures {
+    struct mem *mem; /* Borrowed */
+    struct failure_page pages[FAILURE_KINDS][FAILURE_FORMS];
+};
+
+/* Borrowed: mem, and the value of the field `server` (empty: no such field), while f is used. */
+void failures_init(struct failures *f, struct mem *mem, struct weir_str server);
+
+/* True if a problem report is welcome and a page is less so. */
+bool failure_wants_json(const struct weir_request *r);
+
+/* Answer with one of 308, 400, 403, 404, 405, 412, 414, 416, 500, 503. */
+void failures_answer(struct failures *f, struct weir_request *r, unsigned status);
+
+/* The same with one field more, whose value is copied; without it if there is no memory. */
+void failures_answer_with(struct failures *f, struct weir_request *r, unsigned status,
+                          struct weir_str name, struct weir_str value);
 
 #endif

@@ -1,51 +1,99 @@
 /*
  * See file.h.
  *
- * Small files are read from their map without looking at them again; of a large one the size is
- * looked at before each window, and a response whose bytes are gone is reset.
+ * Nobody can change the bytes of a snapshot.  Before those of a map are sent it is looked at, and
+ * again at each window of a large one: a response whose bytes are gone is reset.
  */
 #include "file.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "internal/assert.h"
+#include "internal/log.h"
 #include "internal/stats.h"
 #include "mem.h"
-#include "mime.h"
 #include "root.h"
+
+/* Times that a small file is read until it did not change meanwhile. */
+#define SNAPSHOT_TRIES 3
+
+/*
+ * ns before a change that the kernel may date like the one before it: a tick of its clock.  What
+ * was opened sooner after a change than this may change again without showing it.
+ */
+#define CHANGE_TICK_NS 20000000
 
 static struct file *file_from(void *ctx)
 {
     return ctx;
 }
 
-/* Look at the size again.  False: bytes that were promised are gone. */
-static bool file_is_whole(struct file *f)
+static struct file_id id_of(const struct stat *st)
+{
+    return (struct file_id){st->st_dev, st->st_ino, st->st_size, st->st_mtim, st->st_ctim};
+}
+
+static bool time_is_same(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_nsec == b->tv_nsec && a->tv_sec == b->tv_sec;
+}
+
+static bool id_is_same(const struct file_id *a, const struct file_id *b)
+{
+    return a->ino == b->ino && a->dev == b->dev && a->size == b->size &&
+           time_is_same(&a->mtime, &b->mtime) && time_is_same(&a->ctime, &b->ctime);
+}
+
+bool file_is_same(const struct file *f, const struct stat *st)
+{
+    struct file_id id = id_of(st);
+    return f->is_settled && !f->is_stale && id_is_same(&f->id, &id);
+}
+
+/* What the descriptor shows now.  False: it cannot be seen. */
+static bool file_look(const struct file *f, struct stat *st)
+{
+    f->root->stats->calls.fstat++;
+    return fstat(f->fd, st) == 0;
+}
+
+bool file_is_current(struct file *f)
 {
     struct stat st;
-    f->root->stats->calls.fstat++;
-    if (fstat(f->fd, &st) == 0 && (uint64_t)st.st_size >= f->size)
+    if (f->fd == -1)
         return true;
-    f->has_shrunk = true;
-    return false;
+    struct file_id id = {0};
+    if (file_look(f, &st))
+        id = id_of(&st);
+    f->is_stale |= !id_is_same(&f->id, &id) || weir_buf_is_poisoned(&f->buf);
+    return !f->is_stale;
+}
+
+/* False: bytes that were promised are gone, as far as it can be told at that offset. */
+static bool file_is_whole(struct file *f, uint64_t offset)
+{
+    struct stat st;
+    bool is_whole = !weir_buf_is_poisoned(&f->buf);
+    if (is_whole && f->size > FILE_WINDOW && offset % FILE_WINDOW == 0)
+        is_whole = file_look(f, &st) && (uint64_t)st.st_size >= f->size;
+    f->is_stale |= !is_whole;
+    return is_whole;
 }
 
 static enum weir_err file_read(void *ctx, uint64_t offset, size_t max, struct weir_slice *out)
 {
     struct file *f = file_from(ctx);
     WEIR_ASSERT(offset < f->size);
+    if (!file_is_whole(f, offset))
+        return WEIR_STREAM;
     uint64_t left = f->size - offset;
-    if (f->fd != -1) {
-        uint64_t in_window = offset % FILE_WINDOW;
-        if (in_window == 0 && !file_is_whole(f))
-            return WEIR_STREAM;
-        if (left > FILE_WINDOW - in_window)
-            left = FILE_WINDOW - in_window;
-    }
+    uint64_t window = FILE_WINDOW - offset % FILE_WINDOW;
+    if (left > window)
+        left = window;
     size_t len = left < max ? (size_t)left : max;
     *out = weir_slice_of(&f->buf, f->buf.base + offset, len);
     return WEIR_OK;
@@ -57,7 +105,7 @@ static void file_release(void *ctx)
     file_unref(&f);
 }
 
-static const struct weir_source file_source = {.read = file_read, .release = file_release};
+const struct weir_source file_source = {.read = file_read, .release = file_release};
 
 void file_unref(struct file **slot)
 {
@@ -73,93 +121,117 @@ void file_unref(struct file **slot)
 static void file_free(struct weir_buf *b)
 {
     struct file *f = container_of(b, struct file, buf);
-    if (f->buf.base != NULL) {
+    if (f->buf.base != NULL && f->buf.origin == WEIR_ORIGIN_MAPPED) {
+        map_guard_remove(&f->guard);
         f->root->stats->calls.munmap++;
         munmap(f->buf.base, f->buf.cap);
     }
-    if (f->fd != -1) {
-        f->root->stats->calls.close++;
-        close(f->fd);
-    }
+    root_close_file(f->root, f->fd);
     mem_give(f);
 }
 
-bool file_is_same(const struct file *f, const struct stat *st)
-{
-    const struct file_id *id = &f->id;
-    return id->ino == st->st_ino && id->dev == st->st_dev && id->size == st->st_size &&
-           id->mtime.tv_nsec == st->st_mtim.tv_nsec && id->mtime.tv_sec == st->st_mtim.tv_sec &&
-           id->ctime.tv_nsec == st->st_ctim.tv_nsec && id->ctime.tv_sec == st->st_ctim.tv_sec;
-}
-
-static void file_add_field(struct file *f, struct weir_str name, struct weir_str value)
-{
-    WEIR_ASSERT(f->whole.field_count < FILE_FIELDS);
-    f->fields[f->whole.field_count++] = (struct weir_field){name, value};
-}
-
-/* Make the ready responses.  The name of the file decides the type. */
-static void file_describe(struct file *f, const struct file_env *env, const char *path)
-{
-    f->whole = (struct weir_response){
-        .status = 200,
-        .fields = f->fields,
-        .source = &file_source,
-        .ctx = f,
-        .body_len = f->size,
-    };
-    struct weir_str length = {f->content_length, 0};
-    length.len = (size_t)snprintf(f->content_length, sizeof(f->content_length), "%llu",
-                                  (unsigned long long)f->size);
-    int64_t mtime_ns = (int64_t)f->id.mtime.tv_sec * 1000000000 + f->id.mtime.tv_nsec;
-    struct weir_str tag = {f->etag, etag_write(f->etag, f->size, mtime_ns)};
-    clock_format_date(f->id.mtime.tv_sec, f->last_modified);
-
-    if (env->server.len > 0)
-        file_add_field(f, WEIR_STR("server"), env->server);
-    const struct mime *mime = mime_find((struct weir_str){path, strlen(path)});
-    file_add_field(f, WEIR_STR("content-type"), mime->type);
-    file_add_field(f, WEIR_STR("content-length"), length);
-    file_add_field(f, WEIR_STR("etag"), tag);
-    file_add_field(f, WEIR_STR("last-modified"),
-                   (struct weir_str){f->last_modified, CLOCK_DATE_LEN});
-    f->head = f->whole;
-    f->head.body_len = 0;
-}
-
-/* Take in the bytes behind f->fd.  Gives 0 or a status. */
+/* Map the bytes behind f->fd.  Gives 0 or a status. */
 static unsigned file_map(struct file *f)
 {
-    if (f->size == 0)
-        return 0; /* an empty range cannot be mapped */
-    if (f->size > SIZE_MAX / 2)
-        return 500;
     f->root->stats->calls.mmap++;
     void *map = mmap(NULL, (size_t)f->size, PROT_READ, MAP_SHARED, f->fd, 0);
-    if (map == MAP_FAILED)
-        return 503;
+    if (map == MAP_FAILED) {
+        if (errno != ENOMEM)
+            log_errno(LV_WARN, errno, "cannot map a file below the root");
+        return errno == ENOMEM ? 503 : 500;
+    }
     f->buf.base = map;
     f->buf.cap = (size_t)f->size;
+    f->buf.origin = WEIR_ORIGIN_MAPPED;
+    map_guard_add(&f->guard, &f->buf);
     return 0;
 }
 
-/* Become the file behind f->fd.  Gives 0 or a status. */
-static unsigned file_load(struct file *f)
+/* Read the bytes behind f->fd.  Gives the length that came, or -1. */
+static ssize_t file_fill(struct file *f)
+{
+    size_t len = 0;
+    while (len < f->size) {
+        f->root->stats->calls.pread64++;
+        ssize_t n = pread(f->fd, f->snapshot + len, (size_t)f->size - len, (off_t)len);
+        if (n == -1 && errno != EINTR)
+            return -1;
+        if (n == 0)
+            break;
+        len += n == -1 ? 0 : (size_t)n;
+    }
+    return (ssize_t)len;
+}
+
+/* Copy the bytes behind f->fd, all of one version.  Gives 0 or a status. */
+static unsigned file_copy(struct file *f)
+{
+    for (int i = 0; i < SNAPSHOT_TRIES; i++) {
+        struct stat st;
+        ssize_t len = file_fill(f);
+        if (len == -1) {
+            log_errno(LV_WARN, errno, "cannot read a file below the root");
+            return 500;
+        }
+        if (!file_look(f, &st))
+            return 500;
+        struct file_id id = id_of(&st);
+        if ((uint64_t)len == f->size && id_is_same(&f->id, &id)) {
+            root_close_file(f->root, f->fd);
+            f->fd = -1;
+            f->buf.base = f->snapshot;
+            f->buf.cap = (size_t)f->size;
+            return 0;
+        }
+        if ((uint64_t)st.st_size != f->size)
+            break;
+        f->id = id;
+    }
+    return 503; /* it is being written */
+}
+
+/* True if the change shown by an id lies so far back that the next one will show. */
+static bool id_is_settled(const struct file_id *id)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    int64_t age_ns = (now.tv_sec - id->ctime.tv_sec) * 1000000000 + now.tv_nsec - id->ctime.tv_nsec;
+    return age_ns > CHANGE_TICK_NS;
+}
+
+/* 0 for a regular file, 308 for a directory, whose name ends with a slash, 404 for all else. */
+static unsigned mode_status(mode_t mode)
+{
+    if (S_ISREG(mode))
+        return 0;
+    return S_ISDIR(mode) ? 308 : 404;
+}
+
+/* Take in the file behind fd.  Own: fd passes to *out, or is closed.  Gives 0 or a status. */
+static unsigned file_load(const struct file_env *env, int fd, struct file **out)
 {
     struct stat st;
-    f->root->stats->calls.fstat++;
-    if (fstat(f->fd, &st) == -1)
-        return 500;
-    if (!S_ISREG(st.st_mode))
-        return 404;
-    f->id = (struct file_id){st.st_dev, st.st_ino, st.st_size, st.st_mtim, st.st_ctim};
-    f->size = (uint64_t)st.st_size;
-    unsigned status = file_map(f);
-    if (status == 0 && f->size <= FILE_WINDOW) {
-        f->root->stats->calls.close++;
-        close(f->fd);
-        f->fd = -1;
+    env->root->stats->calls.fstat++;
+    unsigned status = fstat(fd, &st) == -1 ? 500 : mode_status(st.st_mode);
+    bool is_small = (uint64_t)st.st_size <= FILE_SNAPSHOT_MAX;
+    size_t extra = is_small ? (size_t)st.st_size : 0;
+    struct file *f = status == 0 ? mem_take(env->mem, sizeof(*f) + extra) : NULL;
+    if (f == NULL) {
+        root_close_file(env->root, fd);
+        return status == 0 ? 503 : status;
     }
+    *f = (struct file){
+        .buf = {.refs = 1, .origin = WEIR_ORIGIN_POOLED, .release = file_free},
+        .size = (uint64_t)st.st_size,
+        .fd = fd,
+        .id = id_of(&st),
+        .root = env->root,
+    };
+    status = is_small ? file_copy(f) : file_map(f);
+    f->is_settled = id_is_settled(&f->id);
+    if (status != 0)
+        file_unref(&f);
+    *out = f;
     return status;
 }
 
@@ -167,23 +239,6 @@ unsigned file_open(const struct file_env *env, const char *path, struct file **o
 {
     *out = NULL;
     int fd;
-    unsigned status = root_open_file(env->root, path, &fd);
-    if (status != 0)
-        return status;
-    struct file *f = mem_take_zeroed(env->mem, sizeof(*f));
-    if (f == NULL) {
-        close(fd);
-        return 503;
-    }
-    f->buf = (struct weir_buf){.refs = 1, .origin = WEIR_ORIGIN_MAPPED, .release = file_free};
-    f->root = env->root;
-    f->fd = fd;
-    status = file_load(f);
-    if (status != 0) {
-        file_unref(&f);
-        return status;
-    }
-    file_describe(f, env, path);
-    *out = f;
-    return 0;
+    unsigned status = root_open_file(env->root, path + 1, &fd);
+    return status == 0 ? file_load(env, fd, out) : status;
 }

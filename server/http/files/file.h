@@ -1,6 +1,8 @@
 /*
  * An open file, ready to be sent: its bytes, and the field list of the response.
  *
+ * A small one is a snapshot in pool memory, a large one a map.
+ *
  * Invariant: what a file says about itself never changes.  A file that changed on disk is opened
  *            anew; responses under way keep the old one.
  * Own:       one count for all holders, the cache, responses and slices: buf.refs.
@@ -13,12 +15,17 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "cache_control.h"
+#include "map_guard.h"
+#include "validator.h"
 #include "weir/buf.h"
 #include "weir/response.h"
-#include "validator.h"
 
 struct mem;
 struct root;
+
+/* Bytes up to which a file is a snapshot. */
+#define FILE_SNAPSHOT_MAX ((uint64_t)16 * 1024)
 
 /* Bytes that are handed out after one look at the size; a slice never crosses a multiple of it. */
 #define FILE_WINDOW ((uint64_t)1024 * 1024)
@@ -32,38 +39,56 @@ struct file_id {
     struct timespec ctime;
 };
 
-#define FILE_FIELDS 6
+#define FILE_FIELDS 12
 
 struct file {
-    struct weir_buf buf;        /* the bytes; base is NULL if there are none */
-    struct weir_response whole; /* 200 with all of it */
-    struct weir_response head;  /* the same without a body */
-    struct file_id id;          /* what was opened */
-    uint64_t size;              /* bytes */
-    int fd;                     /* -1 if the size need not be looked at again */
-    bool has_shrunk;            /* seen to be shorter than size: not to be used any more */
-    struct root *root;          /* Borrowed: where system calls are counted */
+    struct weir_buf buf;               /* the bytes; base is NULL if there are none */
+    struct weir_response whole;        /* 200 with all of it */
+    struct weir_response head;         /* the same without a body */
+    struct weir_response not_modified; /* 304 */
+    struct validators validators;      /* views of the texts below */
+    uint64_t size;                     /* bytes */
+    int fd;                            /* of a map, to look at the size; -1 of a snapshot */
+    struct map_guard guard;            /* of a map */
+    bool is_stale;                     /* seen to have changed: not to be used any more */
+    bool is_settled;                   /* did not change just before it was opened */
+    struct file_id id;                 /* what was opened */
+    struct root *root;                 /* Borrowed: where system calls are counted */
     struct weir_field fields[FILE_FIELDS];
     char content_length[21];
     char etag[ETAG_CAP];
     char last_modified[30];
+    uint8_t snapshot[]; /* the bytes of a small file */
 };
+
+/* Where the fields of every file stand that only a whole representation has. */
+enum { FILE_CONTENT_LENGTH, FILE_CONTENT_TYPE, FILE_FIELDS_FIXED };
 
 /* What all files of a cache have in common. */
 struct file_env {
     struct mem *mem;
     struct root *root;
-    struct weir_str server; /* value of the field `server`; empty: no such field */
+    struct weir_str server;               /* value of the field `server`; empty: no such field */
+    const struct cache_rule *cache_rules; /* Borrowed */
+    size_t cache_rule_count;
+    bool ignores_siblings; /* precompressed files are not looked for */
 };
 
 /*
- * Open the regular file at `path`, relative to the root.
- * Gives 0 and a file with one reference, or the status due.
+ * Open the regular file at `path`, which begins with '/' and is taken below the root.
+ * Gives 0 and a file with one reference, or the status due: 308 if it is a directory.  The file is
+ * to be described next, see describe.h.
  */
 unsigned file_open(const struct file_env *env, const char *path, struct file **out);
 
 /* True if st shows what f was opened from, unchanged. */
 bool file_is_same(const struct file *f, const struct stat *st);
+
+/* True if the bytes are still those that the fields tell of, as far as a look at them shows. */
+bool file_is_current(struct file *f);
+
+/* The source of a file's bytes; ctx is the file, of which it holds a reference. */
+extern const struct weir_source file_source;
 
 static inline struct file *file_ref(struct file *f)
 {

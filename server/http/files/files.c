@@ -1,22 +1,48 @@
-/* See files.h. */
+/*
+ * See files.h.
+ *
+ * A request that asks for nothing special and whose file is at hand goes straight through:
+ * cache_find(), one look at the names of its fields, weir_respond().
+ */
 #include "files.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 
 #include "cache.h"
+#include "clock.h"
+#include "conditional.h"
+#include "error_page.h"
 #include "failure.h"
 #include "internal/limits.h"
+#include "mime.h"
+#include "negotiate.h"
+#include "partial.h"
 #include "path.h"
+#include "range.h"
+#include "redirect.h"
 #include "root.h"
+
+#define ERROR_PAGE "/404.html"
+
+/* Times that a file is opened that changes meanwhile. */
+#define GET_TRIES 3
 
 struct files {
     struct root root;
     struct file_env env;
     struct failures failures;
-    struct cache *cache;           /* Own */
+    struct cache *cache;       /* Own */
+    const struct clock *clock; /* Borrowed */
+    struct weir_str fallback;  /* Borrowed: see struct files_config */
+    uint64_t random;           /* state of the generator of boundaries */
+    struct weir_field options[2];
+    size_t options_count;
     char path[LIMIT_PATH_LEN + 1]; /* the path being decoded */
+    char location[REDIRECT_CAP(LIMIT_PATH_LEN, LIMIT_PATH_LEN)];
 };
 
 /* Files that may be kept open: what is wanted, within a quarter of the process's descriptors. */
@@ -29,6 +55,15 @@ static size_t cached_max(size_t wanted)
     return max == 0 ? 1 : max;
 }
 
+static void files_init_options(struct files *f, struct weir_str server)
+{
+    size_t n = 0;
+    f->options[n++] = (struct weir_field){WEIR_STR("allow"), WEIR_STR(FAILURE_ALLOW)};
+    if (server.len > 0)
+        f->options[n++] = (struct weir_field){WEIR_STR("server"), server};
+    f->options_count = n;
+}
+
 enum weir_err files_new(const struct files_config *config, struct mem *mem,
                         const struct clock *clock, struct stats *stats, struct files **out)
 {
@@ -36,8 +71,20 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     struct files *f = calloc(1, sizeof(*f));
     if (f == NULL)
         return WEIR_NOMEM;
-    failures_init(&f->failures, config->server);
-    f->env = (struct file_env){.mem = mem, .root = &f->root, .server = config->server};
+    f->clock = clock;
+    f->fallback = config->fallback;
+    f->env = (struct file_env){
+        .mem = mem,
+        .root = &f->root,
+        .server = config->server,
+        .cache_rules = config->cache_rules,
+        .cache_rule_count = config->cache_rule_count,
+        .ignores_siblings = config->ignores_siblings,
+    };
+    failures_init(&f->failures, mem, config->server);
+    files_init_options(f, config->server);
+    if (getrandom(&f->random, sizeof(f->random), 0) != sizeof(f->random))
+        f->random = (uintptr_t)f;
     enum weir_err err = root_open(&f->root, config->root, stats);
     if (err != WEIR_OK)
         goto fail;
@@ -60,19 +107,150 @@ void files_free(struct files *f)
     free(f);
 }
 
-/* The file that a target means.  Gives 0 and *out, or the status due. */
-static unsigned files_find(struct files *f, struct weir_str target, struct file **out)
+/* A number that a client cannot foresee from bodies it has seen. */
+static uint64_t files_random(struct files *f)
 {
-    *out = cache_find(f->cache, target);
-    if (*out != NULL)
-        return 0;
+    f->random += 0x9e3779b97f4a7c15U;
+    uint64_t x = f->random;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebU;
+    return x ^ x >> 31;
+}
+
+/* The file at a decoded path that suits a request.  Gives 0 and *out, or the status due. */
+static unsigned files_get(struct files *f, const struct weir_request *r, struct weir_str path,
+                          struct file **out)
+{
+    for (int i = 0; i < GET_TRIES; i++) {
+        struct resource *resource;
+        unsigned status = cache_get(f->cache, path, &resource);
+        if (status != 0)
+            return status;
+        *out = resource_choose(resource, r);
+        if (file_is_current(*out))
+            return 0;
+    }
+    return 503; /* it changes as we look */
+}
+
+/*
+ * The file that a request means.  Gives 0 and *out, or the status due; *path is the decoded path,
+ * if the target was taken apart and is well-formed.
+ */
+static unsigned files_find(struct files *f, const struct weir_request *r, struct weir_str *path,
+                           struct file **out)
+{
+    struct weir_str target = r->path;
+    const struct resource *resource = cache_find(f->cache, target);
+    if (resource != NULL) {
+        *out = resource_choose(resource, r);
+        if (file_is_current(*out))
+            return 0;
+    }
     struct weir_str raw = path_cut_query(target);
-    if (raw.len > LIMIT_PATH_LEN)
+    if (target.len > LIMIT_PATH_LEN)
         return 414;
-    struct weir_str path = {f->path, 0};
-    if (!path_decode(raw, f->path, &path.len))
+    if (!path_decode(raw, f->path, &path->len))
         return 400;
-    return cache_get(f->cache, path, out);
+    path->ptr = f->path;
+    return path_is_hidden(*path) ? 404 : files_get(f, r, *path, out);
+}
+
+/* What a request asks for beyond the path. */
+enum { ASKS_CONDITION = 1, ASKS_RANGE = 2 };
+
+static unsigned request_asks(const struct weir_request *r)
+{
+    unsigned asks = 0;
+    for (size_t i = 0; i < r->field_count; i++) {
+        struct weir_str name = r->fields[i].name;
+        if (name.len < 5)
+            continue;
+        if (memcmp(name.ptr, "if-", 3) == 0)
+            asks |= ASKS_CONDITION;
+        else if (name.len == 5 && memcmp(name.ptr, "range", 5) == 0)
+            asks |= ASKS_RANGE;
+    }
+    return asks;
+}
+
+static void file_respond(struct weir_request *r, struct file *file,
+                         const struct weir_response *response)
+{
+    file_ref(file);                         /* released by the exchange */
+    weir_ignore(weir_respond(r, response)); /* the peer has gone, or the stream is reset */
+}
+
+/* Answer with the ranges asked for.  False: the whole is due. */
+static bool files_respond_range(struct files *f, struct weir_request *r, struct file *file)
+{
+    struct range ranges[RANGES_MAX];
+    size_t count;
+    const struct weir_field *field = weir_request_find(r, WEIR_STR("range"));
+    if (field == NULL || !condition_allows_range(r, &file->validators, f->clock->date_s))
+        return false;
+    switch (range_parse(field->value, file->size, ranges, &count)) {
+    case RANGE_WHOLE: return false;
+    case RANGE_PARTS: return partial_respond(r, f->env.mem, file, ranges, count, files_random(f));
+    case RANGE_UNSATISFIABLE: break;
+    }
+    char text[32];
+    int n = snprintf(text, sizeof(text), "bytes */%llu", (unsigned long long)file->size);
+    failures_answer_with(&f->failures, r, 416, WEIR_STR("content-range"),
+                         (struct weir_str){text, (size_t)n});
+    return true;
+}
+
+static void files_respond_file(struct files *f, struct weir_request *r, struct file *file,
+                               bool is_get)
+{
+    unsigned asks = request_asks(r);
+    if (asks & ASKS_CONDITION) {
+        switch (condition_check(r, &file->validators, f->clock->date_s)) {
+        case CONDITION_MET: break;
+        case CONDITION_NOT_MODIFIED: file_respond(r, file, &file->not_modified); return;
+        case CONDITION_FAILED: failures_answer(&f->failures, r, 412); return;
+        }
+    }
+    if (is_get && (asks & ASKS_RANGE) && files_respond_range(f, r, file))
+        return;
+    file_respond(r, file, is_get ? &file->whole : &file->head);
+}
+
+/* There is no file at the path: a page of the operator's may stand in. */
+static void files_respond_missing(struct files *f, struct weir_request *r, struct weir_str path,
+                                  bool is_get)
+{
+    struct file *file;
+    bool is_page = negotiate_type(r, WEIR_STR("text/html")) > 0;
+    if (f->fallback.len > 0 && is_page && path.len > 0 && mime_extension(path).len == 0 &&
+        !path_is_hidden(path) && files_get(f, r, f->fallback, &file) == 0) {
+        files_respond_file(f, r, file, is_get);
+        return;
+    }
+    if (!failure_wants_json(r) && files_get(f, r, WEIR_STR(ERROR_PAGE), &file) == 0 &&
+        error_page_respond(r, f->env.mem, file, 404))
+        return;
+    failures_answer(&f->failures, r, 404);
+}
+
+static void files_respond_directory(struct files *f, struct weir_request *r, struct weir_str path)
+{
+    struct weir_str location = {f->location, redirect_write(path, r->path, f->location)};
+    if (location.len == 0)
+        failures_answer(&f->failures, r, 400);
+    else
+        failures_answer_with(&f->failures, r, 308, WEIR_STR("location"), location);
+}
+
+static void files_respond_options(const struct files *f, struct weir_request *r)
+{
+    struct weir_response resp = {
+        .status = 204,
+        .fields = f->options,
+        .field_count = f->options_count,
+    };
+    weir_ignore(weir_respond(r, &resp));
 }
 
 void files_handle(void *ctx, struct weir_request *r)
@@ -80,15 +258,19 @@ void files_handle(void *ctx, struct weir_request *r)
     struct files *f = ctx;
     bool is_get = weir_str_eq(r->method, WEIR_STR("GET"));
     if (!is_get && !weir_str_eq(r->method, WEIR_STR("HEAD"))) {
-        failures_answer(&f->failures, r, 405);
+        if (weir_str_eq(r->method, WEIR_STR("OPTIONS")))
+            files_respond_options(f, r);
+        else
+            failures_answer(&f->failures, r, 405);
         return;
     }
     struct file *file;
-    unsigned status = files_find(f, r->path, &file);
-    if (status != 0) {
-        failures_answer(&f->failures, r, status);
-        return;
+    struct weir_str path = {f->path, 0};
+    unsigned status = files_find(f, r, &path, &file);
+    switch (status) {
+    case 0: files_respond_file(f, r, file, is_get); break;
+    case 308: files_respond_directory(f, r, path); break;
+    case 404: files_respond_missing(f, r, path, is_get); break;
+    default: failures_answer(&f->failures, r, status); break;
     }
-    file_ref(file); /* released by the exchange */
-    weir_ignore(weir_respond(r, is_get ? &file->whole : &file->head));
 }

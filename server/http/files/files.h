@@ -4,8 +4,10 @@
 #ifndef FILES_FILES_H
 #define FILES_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "cache_control.h"
 #include "weir/err.h"
 #include "weir/handler.h"
 #include "weir/str.h"
@@ -16,13 +18,18 @@ struct mem;
 struct stats;
 
 struct files_config {
-    const char *root;       /* the directory */
-    struct weir_str server; /* value of the field `server`; empty: no such field */
-    size_t cached_max;      /* files kept open; 0: LIMIT_CACHED_FILES */
+    const char *root;                     /* the directory */
+    struct weir_str server;               /* value of the field `server`; empty: no such field */
+    size_t cached_max;                    /* files kept open; 0: LIMIT_CACHED_FILES */
+    const struct cache_rule *cache_rules; /* the operator's own; the first that matches counts */
+    size_t cache_rule_count;
+    bool ignores_siblings;    /* precompressed files, NAME.br and its kin, are not looked for */
+    struct weir_str fallback; /* path from the root, with '/', of the page that stands in for paths
+                                 that only a script in it knows; empty: none */
 };
 
 /*
- * Borrowed: mem, clock, stats and all of config, for as long as it lives.
+ * Borrowed: mem, clock, stats and all that config refers to, for as long as it lives.
  * Own:      files_free().
  * Err:      WEIR_CONFIG: the root cannot be read; said in one line.  WEIR_NOMEM.
  */

@@ -102,6 +102,31 @@ bool path_decode(struct weir_str raw, char *out, size_t *out_len)
     return true;
 }
 
+/* Characters of a segment that stand for themselves; ':' is left out, it could end a scheme. */
+static bool char_is_safe(char c)
+{
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
+        return true;
+    return c != '\0' && strchr("/-._~!$&'()*+,;=@", c) != NULL;
+}
+
+size_t path_encode(struct weir_str path, char *out)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    size_t n = 0;
+    for (size_t i = 0; i < path.len; i++) {
+        unsigned char c = (unsigned char)path.ptr[i];
+        if (char_is_safe((char)c)) {
+            out[n++] = (char)c;
+            continue;
+        }
+        out[n++] = '%';
+        out[n++] = hex[c >> 4];
+        out[n++] = hex[c & 15];
+    }
+    return n;
+}
+
 bool path_is_plain(struct weir_str decoded)
 {
     for (size_t i = 0; i < decoded.len; i++) {

@@ -25,6 +25,12 @@ struct weir_str path_cut_query(struct weir_str target);
 bool path_decode(struct weir_str raw, char *out, size_t *out_len);
 
 /*
+ * Percent-encode a decoded path, or a part of one, so that it may stand in a URI reference.  Gives
+ * the length, which is 3 * path.len at most; `out` has room for that.
+ */
+size_t path_encode(struct weir_str path, char *out);
+
+/*
  * True if a decoded path reads the same when it is sent as it is: then the raw path can be looked
  * up without decoding.
  */

@@ -75,6 +75,14 @@ unsigned root_open_file(const struct root *root, const char *path, int *fd)
     return 0;
 }
 
+void root_close_file(const struct root *root, int fd)
+{
+    if (fd == -1)
+        return;
+    root->stats->calls.close++;
+    close(fd);
+}
+
 unsigned root_stat(const struct root *root, const char *path, struct stat *st)
 {
     root->stats->calls.newfstatat++;

@@ -7,13 +7,16 @@
 
 #include <sys/stat.h>
 
+#include <stdint.h>
+
 #include "weir/err.h"
 
 struct stats;
 
 struct root {
-    int fd;              /* the directory; -1 when not open */
-    struct stats *stats; /* Borrowed: system calls are counted there */
+    int fd;                /* the directory; -1 when not open */
+    struct stats *stats;   /* Borrowed: system calls are counted there */
+    uint64_t files_opened; /* gives each its number */
 };
 
 /*
@@ -32,6 +35,9 @@ void root_close(struct root *root);
  * 403, 500, 503 for what is there but cannot be had.
  */
 unsigned root_open_file(const struct root *root, const char *path, int *fd);
+
+/* Close what root_open_file() gave; -1 is fine. */
+void root_close_file(const struct root *root, int fd);
 
 /* Look at a path without opening it.  Gives 0, or a status as above. */
 unsigned root_stat(const struct root *root, const char *path, struct stat *st);

@@ -1,0 +1,142 @@
+/*
+ * See describe.h.
+ *
+ * One field list serves three responses:
+ *
+ *     content-length content-type accept-ranges x-content-type-options content-encoding
+ *         server cache-control vary etag last-modified
+ *         └─────────── 304 ───────────┘
+ *
+ * A 304 repeats what a cache must know anew (RFC 9110 15.4.5); the date goes with it only if there
+ * is no tag.
+ */
+#include "describe.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "digest.h"
+#include "internal/assert.h"
+#include "internal/stats.h"
+#include "mime.h"
+#include "root.h"
+#include "root.h"
+
+/* Bytes up to which a tag is made of the content: all are read at once. */
+#define DIGEST_LEN_MAX ((uint64_t)8 * 1024 * 1024)
+#define DIGEST_CHUNK 16384
+
+static void add_field(struct file *f, struct weir_str name, struct weir_str value)
+{
+    WEIR_ASSERT(f->whole.field_count < FILE_FIELDS);
+    f->fields[f->whole.field_count++] = (struct weir_field){name, value};
+}
+
+/*
+ * Digest the bytes of the file.  False: there are too many, or they are not there.
+ * Why: not from the map, of which every page would have to be mapped in, and might be gone.
+ */
+static bool file_digest(const struct file *f, uint64_t out[2])
+{
+    struct digest d;
+    digest_init(&d);
+    if (f->size > DIGEST_LEN_MAX)
+        return false;
+    if (f->fd == -1) {
+        digest_feed(&d, f->snapshot, (size_t)f->size);
+    } else {
+        uint8_t chunk[DIGEST_CHUNK];
+        for (uint64_t at = 0; at < f->size;) {
+            f->root->stats->calls.pread64++;
+            ssize_t n = pread(f->fd, chunk, sizeof(chunk), (off_t)at);
+            if (n <= 0)
+                return false;
+            digest_feed(&d, chunk, (size_t)n);
+            at += (uint64_t)n;
+        }
+    }
+    digest_finish(&d, out);
+    return true;
+}
+
+/* Marks of entity-tags: representations of one resource may agree in size and time. */
+static const char marks[CODINGS] = {
+    [CODING_BR] = 'x',
+    [CODING_ZSTD] = 'y',
+    [CODING_GZIP] = 'z',
+};
+
+static const struct weir_str coding_names[CODINGS] = {
+    [CODING_BR] = WEIR_STR_INIT("br"),
+    [CODING_ZSTD] = WEIR_STR_INIT("zstd"),
+    [CODING_GZIP] = WEIR_STR_INIT("gzip"),
+};
+
+static void describe_validators(struct file *f, char mark)
+{
+    struct validators *v = &f->validators;
+    v->date_s = f->id.mtime.tv_sec;
+    v->has_date = mtime_is_meaningful(v->date_s);
+    v->etag.ptr = f->etag;
+    uint64_t digest[2];
+    if (v->has_date) {
+        int64_t mtime_ns = (int64_t)f->id.mtime.tv_sec * 1000000000 + f->id.mtime.tv_nsec;
+        v->etag.len = etag_write(f->etag, f->size, mtime_ns, mark);
+        clock_format_date(v->date_s, f->last_modified);
+    } else if (file_digest(f, digest)) {
+        v->etag.len = etag_write_digest(f->etag, digest, mark);
+    }
+}
+
+static void describe_fields(struct file *f, const struct file_env *env, const char *path,
+                            enum coding coding, bool has_siblings)
+{
+    struct weir_str path_str = {path, strlen(path)};
+    struct weir_str length = {f->content_length, 0};
+    length.len = (size_t)snprintf(f->content_length, sizeof(f->content_length), "%llu",
+                                  (unsigned long long)f->size);
+    add_field(f, WEIR_STR("content-length"), length);
+    add_field(f, WEIR_STR("content-type"), mime_find(path_str)->type);
+    add_field(f, WEIR_STR("accept-ranges"), WEIR_STR("bytes"));
+    add_field(f, WEIR_STR("x-content-type-options"), WEIR_STR("nosniff"));
+    if (coding != CODING_IDENTITY)
+        add_field(f, WEIR_STR("content-encoding"), coding_names[coding]);
+
+    size_t kept = f->whole.field_count; /* from here on a 304 has them too */
+    if (env->server.len > 0)
+        add_field(f, WEIR_STR("server"), env->server);
+    struct weir_str control = cache_control_of(path_str, env->cache_rules, env->cache_rule_count);
+    if (control.len > 0)
+        add_field(f, WEIR_STR("cache-control"), control);
+    if (has_siblings)
+        add_field(f, WEIR_STR("vary"), WEIR_STR("accept-encoding"));
+    if (f->validators.etag.len > 0)
+        add_field(f, WEIR_STR("etag"), f->validators.etag);
+    f->not_modified = f->whole;
+    if (f->validators.has_date)
+        add_field(f, WEIR_STR("last-modified"),
+                  (struct weir_str){f->last_modified, CLOCK_DATE_LEN});
+    if (f->validators.etag.len == 0)
+        f->not_modified = f->whole;
+    f->not_modified.fields += kept;
+    f->not_modified.field_count -= kept;
+    f->not_modified.status = 304;
+}
+
+void file_describe(struct file *f, const struct file_env *env, const char *path, enum coding coding,
+                   bool has_siblings)
+{
+    describe_validators(f, marks[coding]);
+    f->whole = (struct weir_response){
+        .status = 200,
+        .fields = f->fields,
+        .fields_id = ++env->root->files_opened,
+        .source = &file_source,
+        .ctx = f,
+    };
+    describe_fields(f, env, path, coding, has_siblings);
+    f->head = f->whole;
+    f->whole.body_len = f->size;
+}

@@ -1,0 +1,247 @@
+/* Precompressed siblings: which is chosen, and what is said of it. */
+#include "files_fake.h"
+
+#include "internal/limits.h"
+
+#define MTIME_S 1600000000
+
+static struct fake fake;
+
+static void put_dated(const char *name, const char *text, time_t mtime_s)
+{
+    char path[512];
+    struct timespec times[2] = {{.tv_sec = mtime_s}, {.tv_sec = mtime_s}};
+    fake_put(&fake, name, text);
+    fake_path(&fake, name, path);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void drop(const char *name)
+{
+    char path[512];
+    fake_path(&fake, name, path);
+    assert_int_equal(unlink(path), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_init(&fake);
+    fake.clock.date_s = 1700000000;
+    put_dated("app.js", "the original, as it was written", MTIME_S);
+    put_dated("app.js.br", "brotli", MTIME_S);
+    put_dated("app.js.zst", "zstandard", MTIME_S + 1);
+    put_dated("app.js.gz", "gzip bytes", MTIME_S);
+    put_dated("old.css", "new original", MTIME_S);
+    put_dated("old.css.br", "old", MTIME_S - 1);
+    put_dated("plain.txt", "no siblings", MTIME_S);
+    put_dated("photo.png", "png", MTIME_S);
+    put_dated("photo.png.gz", "png.gz", MTIME_S);
+    put_dated("long.txt", "short", MTIME_S);
+    put_dated("long.txt.gz", "longer than the original", MTIME_S);
+    put_dated("index.html", "<p>home", MTIME_S);
+    put_dated("index.html.gz", "home.gz", MTIME_S);
+    fake_open(&fake, (struct files_config){.server = WEIR_STR("weir")});
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    fake_deinit(&fake);
+    return 0;
+}
+
+static const struct {
+    const char *target;
+    const char *accept; /* NULL: no field */
+    const char *body;
+    const char *coding; /* empty: no such field */
+    bool varies;
+} rows[] = {
+    {"/app.js", NULL, "the original, as it was written", "", true},
+    {"/app.js", "br", "brotli", "br", true},
+    {"/app.js", "zstd", "zstandard", "zstd", true},
+    {"/app.js", "gzip", "gzip bytes", "gzip", true},
+    {"/app.js", "gzip, deflate, br, zstd", "brotli", "br", true},
+    {"/app.js", "gzip, zstd", "zstandard", "zstd", true}, /* the smaller one */
+    {"/app.js", "gzip;q=1, br;q=0.9", "gzip bytes", "gzip", true},
+    {"/app.js", "br;q=0.1", "brotli", "br", true},
+    {"/app.js", "br;q=0", "the original, as it was written", "", true},
+    {"/app.js", "deflate", "the original, as it was written", "", true},
+    {"/app.js", "*", "brotli", "br", true},
+    {"/app.js", "*, br;q=0", "zstandard", "zstd", true},
+    {"/app.js", "identity, br;q=0.5", "the original, as it was written", "", true},
+    {"/app.js", "identity;q=0.5, br;q=0.6", "brotli", "br", true},
+    {"/app.js", "identity, br", "brotli", "br", true},
+    {"/app.js", "identity;q=0, gzip;q=0.1", "gzip bytes", "gzip", true},
+    {"/app.js", "identity;q=0", "the original, as it was written", "", true},
+    {"/app.js", "*;q=0", "the original, as it was written", "", true},
+    {"/app.js?x", "br", "brotli", "br", true},
+    {"/old.css", "br", "new original", "", false}, /* older than the original */
+    {"/plain.txt", "br", "no siblings", "", false},
+    {"/photo.png", "gzip", "png", "", false},                        /* compressed as it is */
+    {"/long.txt", "gzip", "longer than the original", "gzip", true}, /* liked better */
+    {"/long.txt", "gzip, identity", "short", "", true},
+    {"/", "gzip", "home.gz", "gzip", true},
+    {"/app.js.br", "br", "brotli", "", false}, /* asked for by its own name */
+};
+
+static void the_smallest_of_those_liked_best_is_sent(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int round = 0; round < 2; round++) {
+            if (rows[i].accept != NULL)
+                fake_add_field(&fake, "accept-encoding", rows[i].accept);
+            const struct fake_answer *a = fake_get(&fake, rows[i].target);
+            if (a->status != 200 || strcmp(a->body, rows[i].body) != 0)
+                fail_msg("%s, %s: %u %s", rows[i].target, rows[i].accept, a->status, a->body);
+            assert_field(&fake, "content-encoding", rows[i].coding);
+            assert_field(&fake, "vary", rows[i].varies ? "accept-encoding" : "");
+        }
+    }
+}
+
+static void ask_coded(const char *method, const char *name, const char *value, unsigned status)
+{
+    fake_add_field(&fake, "accept-encoding", "br");
+    if (name != NULL)
+        fake_add_field(&fake, name, value);
+    assert_int_equal(fake_ask(&fake, method, "/app.js")->status, status);
+}
+
+static void a_sibling_has_a_tag_ranges_and_the_type_of_the_original(void **state)
+{
+    (void)state;
+    char plain[64];
+    char coded[64];
+    fake_get(&fake, "/app.js");
+    struct weir_str tag = fake_field(&fake, "etag");
+    snprintf(plain, sizeof(plain), "%.*s", (int)tag.len, tag.ptr);
+
+    ask_coded("GET", NULL, NULL, 200);
+    tag = fake_field(&fake, "etag");
+    snprintf(coded, sizeof(coded), "%.*s", (int)tag.len, tag.ptr);
+    assert_string_not_equal(plain, coded);
+    assert_field(&fake, "content-type", "text/javascript; charset=utf-8");
+
+    ask_coded("HEAD", NULL, NULL, 200);
+    assert_field(&fake, "content-length", "6");
+    assert_field(&fake, "vary", "accept-encoding");
+    assert_field(&fake, "content-encoding", "br");
+
+    ask_coded("GET", "if-none-match", coded, 304);
+    assert_field(&fake, "etag", coded);
+    assert_field(&fake, "vary", "accept-encoding");
+
+    ask_coded("GET", "if-none-match", plain, 200);
+
+    ask_coded("GET", "range", "bytes=1-3", 206);
+    assert_body(&fake, "rot");
+    assert_field(&fake, "content-range", "bytes 1-3/6");
+    assert_field(&fake, "content-encoding", "br");
+    assert_field(&fake, "vary", "accept-encoding");
+    assert_field(&fake, "etag", coded);
+
+    fake_add_field(&fake, "if-none-match", plain);
+    assert_int_equal(fake_get(&fake, "/app.js")->status, 304);
+    assert_field(&fake, "vary", "accept-encoding");
+}
+
+static void siblings_of_one_size_and_time_have_tags_of_their_own(void **state)
+{
+    (void)state;
+    put_dated("same.txt", "1111", MTIME_S);
+    put_dated("same.txt.br", "2222", MTIME_S);
+    put_dated("same.txt.gz", "3333", MTIME_S);
+    static const char *const accepts[] = {"identity", "br", "gzip"};
+    char tags[3][64];
+    for (size_t i = 0; i < 3; i++) {
+        fake_add_field(&fake, "accept-encoding", accepts[i]);
+        fake_get(&fake, "/same.txt");
+        struct weir_str tag = fake_field(&fake, "etag");
+        snprintf(tags[i], sizeof(tags[i]), "%.*s", (int)tag.len, tag.ptr);
+    }
+
+    assert_string_not_equal(tags[0], tags[1]);
+    assert_string_not_equal(tags[0], tags[2]);
+    assert_string_not_equal(tags[1], tags[2]);
+}
+
+static void ask_again(const char *target, const char *body, const char *vary)
+{
+    fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+    fake_add_field(&fake, "accept-encoding", "br, gzip");
+    assert_int_equal(fake_get(&fake, target)->status, 200);
+    assert_body(&fake, body);
+    assert_field(&fake, "vary", vary);
+}
+
+static void siblings_that_come_and_go_are_seen(void **state)
+{
+    (void)state;
+    ask_again("/plain.txt", "no siblings", "");
+    put_dated("plain.txt.gz", "packed", MTIME_S);
+    ask_again("/plain.txt", "packed", "accept-encoding");
+    put_dated("plain.txt.gz", "packed anew", MTIME_S);
+    ask_again("/plain.txt", "packed anew", "accept-encoding");
+    put_dated("plain.txt", "edited", MTIME_S + 5); /* the sibling shows what was before */
+    ask_again("/plain.txt", "edited", "");
+    put_dated("plain.txt.gz", "third", MTIME_S + 6);
+    ask_again("/plain.txt", "third", "accept-encoding");
+    drop("plain.txt.gz");
+    ask_again("/plain.txt", "edited", "");
+}
+
+static void a_sibling_that_leads_out_of_the_root_is_not_used(void **state)
+{
+    (void)state;
+    put_dated("../secret", "SECRET", MTIME_S + 10);
+    fake_symlink(&fake, "../secret", "plain.txt.br");
+
+    ask_again("/plain.txt", "no siblings", "");
+}
+
+static void a_tree_of_siblings_alone_works(void **state)
+{
+    (void)state;
+    drop("app.js");
+
+    fake_add_field(&fake, "accept-encoding", "gzip");
+    assert_int_equal(fake_get(&fake, "/app.js")->status, 200);
+
+    assert_body(&fake, "gzip bytes");
+    assert_field(&fake, "content-type", "text/javascript; charset=utf-8");
+    assert_int_equal(fake_get(&fake, "/none.js")->status, 404);
+}
+
+static void siblings_can_be_switched_off(void **state)
+{
+    (void)state;
+    files_free(fake.files);
+    fake_open(&fake, (struct files_config){.ignores_siblings = true});
+
+    fake_add_field(&fake, "accept-encoding", "br");
+    fake_get(&fake, "/app.js");
+
+    assert_body(&fake, "the original, as it was written");
+    assert_field(&fake, "vary", "");
+    assert_int_equal(fake.stats.calls.newfstatat, 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(the_smallest_of_those_liked_best_is_sent),
+        CASE(a_sibling_has_a_tag_ranges_and_the_type_of_the_original),
+        CASE(siblings_of_one_size_and_time_have_tags_of_their_own),
+        CASE(siblings_that_come_and_go_are_seen),
+        CASE(a_sibling_that_leads_out_of_the_root_is_not_used),
+        CASE(a_tree_of_siblings_alone_works),
+        CASE(siblings_can_be_switched_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
