@@ -29,8 +29,8 @@ static int on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t
                         nghttp2_data_source *source, void *opaque)
 {
     (void)ng;
-    (void)frame;
-    return h2_output_send_data(h2_conn_from(opaque), source->ptr, head, len);
+    bool is_last = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    return h2_output_send_data(h2_conn_from(opaque), source->ptr, head, len, is_last);
 }
 
 /* HEADERS on an identifier that is not new (RFC 9113 5.1, 5.1.1). */
@@ -56,7 +56,7 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
         h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
     if (hd->type == NGHTTP2_HEADERS) {
         h->header_ms = now_ms;
-        if ((hd->stream_id & 1) != 0)
+        if ((hd->stream_id & 1) != 0 && (uint32_t)hd->stream_id <= h->ids.highest)
             check_old_stream(h, hd->stream_id);
     }
     return go_on(h);
@@ -118,6 +118,15 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, nghttp2_rc
     return go_on(h);
 }
 
+/* RFC 7541 4.2: every value counts, in order, since the smallest must be told to the decoder. */
+static void on_settings(struct h2_conn *h, const nghttp2_settings *settings)
+{
+    for (size_t i = 0; i < settings->niv; i++) {
+        if (settings->iv[i].settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
+            h2_conn_fail_with(h, fields_encoder_resize(&h->fields, settings->iv[i].value));
+    }
+}
+
 static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
 {
     struct h2_conn *h = h2_conn_from(opaque);
@@ -126,14 +135,26 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
         struct h2_stream *s = h->receiving;
         h->header_ms = 0;
         h->receiving = NULL;
-        if (frame->headers.cat == NGHTTP2_HCAT_REQUEST && s != NULL && s->id == frame->hd.stream_id)
+        if (s == NULL || s->id != frame->hd.stream_id)
+            break;
+        s->is_received = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+        if (s->is_request)
             h2_stream_dispatch(s);
         break;
     }
+    case NGHTTP2_DATA:
+        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
+            struct h2_stream *s = nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id);
+            if (s != NULL)
+                s->is_received = true;
+        }
+        break;
     case NGHTTP2_SETTINGS:
         h->settings_received = true;
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0)
             h->settings_acked = true;
+        else
+            on_settings(h, &frame->settings);
         break;
     case NGHTTP2_PING:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 &&
@@ -142,7 +163,6 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
         break;
     default: break;
     }
-    (void)ng;
     return go_on(h);
 }
 
@@ -163,22 +183,11 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
 {
     struct h2_conn *h = h2_conn_from(opaque);
     switch (frame->hd.type) {
-    case NGHTTP2_HEADERS:
-    case NGHTTP2_DATA: {
-        struct h2_stream *s = nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id);
-        if (s == NULL)
-            break;
-        s->framed_end = h->framed;
-        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0)
-            break;
-        s->is_complete = true;
-        budget_on_complete(&h->budget);
-        /* The answer is out before the request is in: ask for no more of it (RFC 9113 8.1). */
-        if (nghttp2_session_get_stream_remote_close(ng, s->id) == 0 &&
-            nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR) != 0)
-            h2_conn_fail_with(h, WEIR_NOMEM);
+    case NGHTTP2_HEADERS: /* the last frame of a response without a body */
+        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
+            h2_conn_complete_stream(h,
+                                    nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id));
         break;
-    }
     case NGHTTP2_RST_STREAM:
         ids_reset(&h->ids, (uint32_t)frame->hd.stream_id);
         if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&

@@ -1,7 +1,8 @@
 /*
  * Frames into the gather list.
  *
- *     HEADERS, SETTINGS, ...   bytes of nghttp2, copied behind the last copied bytes
+ *     SETTINGS, PING, ...      bytes of nghttp2, copied behind the last copied bytes
+ *     HEADERS                  the frame head of nghttp2, the field section of fields.h
  *     DATA                     9 bytes of frame head, copied; the payload by reference
  *
  * When the list holds its budget, the callbacks answer WOULDBLOCK: nghttp2 keeps the frame and
@@ -54,10 +55,46 @@ static bool is_own_settings(const uint8_t *frame, size_t len)
            (frame[4] & NGHTTP2_FLAG_ACK) == 0;
 }
 
+/*
+ * HEADERS: nghttp2 knows of :status only; here its field section is replaced by the whole one.
+ * Gives the length of nghttp2's frame, all of which is done with.
+ */
+static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t len)
+{
+    int32_t id = (int32_t)((uint32_t)(frame[5] & 0x7f) << 24 | (uint32_t)frame[6] << 16 |
+                           (uint32_t)frame[7] << 8 | (uint32_t)frame[8]);
+    struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, id);
+    if (s == NULL)
+        return (ssize_t)len; /* reset while its frame waited for room: nothing is owed */
+    WEIR_ASSERT((frame[4] & NGHTTP2_FLAG_END_HEADERS) != 0);
+
+    uint8_t scratch[FIELDS_ENCODED_MAX];
+    const uint8_t *fields;
+    size_t fields_len;
+    enum weir_err err = fields_encode(&h->fields, h->env->mem, &s->response, h->env->clock, scratch,
+                                      &fields, &fields_len);
+    if (err != WEIR_OK) {
+        h->fatal = err == WEIR_NOMEM ? WEIR_NOMEM : WEIR_IO;
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    }
+    uint8_t head[FRAME_HEAD_LEN];
+    memcpy(head, frame, FRAME_HEAD_LEN);
+    head[0] = (uint8_t)(fields_len >> 16);
+    head[1] = (uint8_t)(fields_len >> 8);
+    head[2] = (uint8_t)fields_len;
+    if (weir_gather_append_copy(h->out, head, sizeof(head)) != WEIR_OK ||
+        weir_gather_append_copy(h->out, fields, fields_len) != WEIR_OK)
+        return NGHTTP2_ERR_NOMEM;
+    output_advance(h, sizeof(head) + fields_len);
+    return (ssize_t)len;
+}
+
 ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)
 {
     if (output_is_full(h))
         return NGHTTP2_ERR_WOULDBLOCK;
+    if (len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_HEADERS)
+        return output_headers(h, bytes, len);
     enum weir_err err;
     if (is_own_settings(bytes, len)) {
         uint8_t frame[128];
@@ -86,7 +123,8 @@ static void output_account(struct h2_conn *h, enum weir_origin origin, size_t le
         stats->body_pooled += len;
 }
 
-int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *head, size_t len)
+int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *head, size_t len,
+                        bool is_last)
 {
     if (output_is_full(h))
         return NGHTTP2_ERR_WOULDBLOCK;
@@ -106,6 +144,8 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
     s->body_sent += len;
     s->framed_end = h->framed;
     budget_on_data_sent(&h->budget);
+    if (is_last)
+        h2_conn_complete_stream(h, s);
     return 0;
 }
 

@@ -84,6 +84,19 @@ static void conn_free_stream(struct h2_conn *h, struct h2_stream *s)
         h->idle_ms = h->env->clock->now_ms;
 }
 
+void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s)
+{
+    if (s == NULL)
+        return;
+    s->is_complete = true;
+    s->framed_end = h->framed;
+    budget_on_complete(&h->budget);
+    /* The answer is out before the request is in: ask for no more of it (RFC 9113 8.1). */
+    if (!s->is_received &&
+        nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR) != 0)
+        h2_conn_fail_with(h, WEIR_NOMEM);
+}
+
 void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s)
 {
     if (!s->is_closed || (s->is_handed && !s->is_answered))
@@ -170,6 +183,7 @@ static void h2_close(void *session)
         h2_stream_free(s);
     }
     nghttp2_session_del(h->ng);
+    fields_encoder_deinit(&h->fields);
     h->magic = 0;
     mem_give(h);
 }
@@ -211,8 +225,10 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     h->idle_ms = h->opened_ms;
     budget_init(&h->budget, h->opened_ms);
 
-    nghttp2_mem memory = h2_memory(env->mem);
-    if (nghttp2_session_server_new3(&h->ng, shared->callbacks, h, shared->option, &memory) != 0 ||
+    h->memory = h2_memory(env->mem);
+    if (fields_encoder_init(&h->fields, &h->memory) != WEIR_OK ||
+        nghttp2_session_server_new3(&h->ng, shared->callbacks, h, shared->option, &h->memory) !=
+            0 ||
         conn_submit_preface(h) != 0) {
         h2_close(h);
         return WEIR_NOMEM;

@@ -10,6 +10,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "budget.h"
+#include "fields.h"
 #include "ids.h"
 #include "internal/protocol.h"
 #include "stream.h"
@@ -33,6 +34,7 @@ struct h2_conn {
     uint32_t magic; /* H2_CONN_MAGIC: this object travels as void pointer through nghttp2 */
     enum h2_state state;
     nghttp2_session *ng;
+    nghttp2_mem memory; /* nghttp2's encoder keeps a pointer to it */
     const struct protocol_env *env;
     struct protocol_host *host;
 
@@ -45,6 +47,7 @@ struct h2_conn {
     enum weir_err fatal;    /* not OK: there is nothing more to be said */
 
     struct budget budget;
+    struct fields_encoder fields;
     struct ids ids;
 
     struct h2_stream *receiving; /* whose field section is arriving */
@@ -78,6 +81,9 @@ void h2_conn_fail_with(struct h2_conn *h, enum weir_err err);
 /* Append the stream to, or take it from, the lists; they keep the counters. */
 void h2_conn_add_stream(struct h2_conn *h, struct h2_stream *s);
 
+/* END_STREAM was framed.  NULL, for a stream that is gone, is fine. */
+void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s);
+
 /* Free the stream if nothing keeps it; else see that it is freed when that has ended. */
 void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s);
 
@@ -106,7 +112,8 @@ enum weir_err h2_shared_get(const struct h2_shared **out);
 
 /* output.c: what nghttp2 calls to write. */
 ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len);
-int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *head, size_t len);
+int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *head, size_t len,
+                        bool is_last);
 ssize_t h2_output_read(struct h2_stream *s, size_t max, uint32_t *flags);
 
 #endif

@@ -28,12 +28,12 @@ struct h2_stream {
     struct h2_stream *prev;
     int32_t id;
     bool is_request;  /* the field section that arrives is the request's, not trailers */
+    bool is_received; /* END_STREAM came: the request is complete */
     bool is_oversize; /* it went over a limit that is answered by a status */
     bool is_handed;   /* the handler has been called */
     bool is_answered; /* the handler has answered */
     bool is_closed;   /* nghttp2 has closed the stream */
     bool is_complete; /* END_STREAM was sent */
-    char status[3];   /* the :status value while HEADERS wait to be sent */
 
     struct weir_request request;
     size_t field_cap;          /* of fields */

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* ---- memory ---- */
 
@@ -111,9 +112,41 @@
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 
+/* ---- HTTP/1.1 ---- */
+
+/* bytes of a head, request line to empty line; it is buffered whole; on breach: 431 */
+#define LIMIT_HEAD_BYTES ((size_t)32 * 1024)
+/* bytes of one field line, name to value; on breach: 431 */
+#define LIMIT_FIELD_LINE ((size_t)8 * 1024)
+/* bytes of a method; the longest registered one has 17 (RFC 9110 16.1); on breach: 501 */
+#define LIMIT_METHOD_LEN ((size_t)32)
+/* requests of a connection that wait for their response; on breach: input is left alone */
+#define LIMIT_PIPELINED 16
+/* bytes that came although the queue is full; a connection that heeds wants_input() has at most
+ * one turn's worth; on breach: what is not parsed yet is dropped and the connection ends */
+#define LIMIT_HELD_INPUT ((size_t)128 * 1024)
+/* bytes of a request body; on breach: 413 */
+#define LIMIT_BODY_BYTES ((uint64_t)1024 * 1024)
+/* bytes/s at which a body has to arrive, on average and after the grace; on breach: 408 */
+#define LIMIT_BODY_RATE 240
+#define LIMIT_BODY_GRACE_MS 5000
+/* ms from a head to the last byte of its body; on breach: 408 */
+#define LIMIT_BODY_MS 300000
+/* hex digits of a chunk size: more would need 64 bits; on breach: 400 */
+#define LIMIT_CHUNK_DIGITS 15
+/* bytes of chunk extensions, which nobody uses: of a chunk, of a body; on breach: 400 */
+#define LIMIT_CHUNK_EXT 256
+#define LIMIT_CHUNK_EXT_TOTAL ((size_t)16 * 1024)
+/* bytes that are framing: this many, if they are more than 4/5 of all; on breach: 400 */
+#define LIMIT_CHUNK_OVERHEAD ((size_t)100 * 1024)
+/* bytes of a trailer section; on breach: 431 */
+#define LIMIT_TRAILER_BYTES ((size_t)8 * 1024)
+
 static_assert(LIMIT_FIELDS < LIMIT_FIELDS_HARD, "431 comes before GOAWAY");
 static_assert(LIMIT_FIELD_BYTES < LIMIT_FIELD_BYTES_HARD, "431 comes before GOAWAY");
 static_assert((LIMIT_CONTINUATIONS + 1) * (size_t)16384 > LIMIT_FIELD_BYTES_HARD,
               "a field section of the hard limit fits into the frames allowed");
+static_assert(LIMIT_PATH_LEN < LIMIT_HEAD_BYTES && LIMIT_FIELD_LINE < LIMIT_HEAD_BYTES,
+              "414 and the limit of a line can be reached");
 
 #endif

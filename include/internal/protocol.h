@@ -65,6 +65,12 @@ struct protocol {
      */
     enum weir_err (*feed)(void *session, const struct weir_slice *in);
 
+    /*
+     * False: the session has as much to do as it takes on; read no more until it is true again.
+     * Asked after every call of the table.  NULL: always true.
+     */
+    bool (*wants_input)(const void *session);
+
     /* The peer sends nothing more (FIN, close_notify).  Responses under way may go on. */
     void (*feed_end)(void *session);
 

@@ -79,6 +79,13 @@ WEIR_PUBLIC enum weir_err weir_gather_split(struct weir_gather *g, size_t n,
 WEIR_PUBLIC size_t weir_gather_export(const struct weir_gather *g, struct iovec *iov, size_t max,
                                       size_t max_len, size_t *len);
 
+/*
+ * The same as slices, for readers that must know whose bytes they are.
+ * Borrowed: they hold no references; true as long as the entries of an export.
+ */
+WEIR_PUBLIC size_t weir_gather_peek(const struct weir_gather *g, struct weir_slice *slices,
+                                    size_t max, size_t max_len, size_t *len);
+
 /* The oldest slice, or NULL.  Borrowed: true until the next call on g. */
 WEIR_PUBLIC const struct weir_slice *weir_gather_front(const struct weir_gather *g);
 

@@ -31,9 +31,11 @@ struct weir_source {
 };
 
 struct weir_response {
-    uint16_t status;                  /* 200..599 (RFC 9110 15) */
-    const struct weir_field *fields;  /* Borrowed: true until source->release */
-    size_t field_count;               /* `date` is added by the protocol */
+    uint16_t status;                 /* 200..599 (RFC 9110 15) */
+    const struct weir_field *fields; /* Borrowed: true until source->release */
+    size_t field_count;              /* `date` is added by the protocol */
+    uint64_t fields_id; /* names this very list for ever in this worker: a protocol may remember
+                           what it made of it; 0: not worth that */
     const struct weir_source *source; /* NULL: fields are constant and there is no body */
     void *ctx;                        /* handed to the source's functions */
     uint64_t body_offset;             /* first byte of the source that is sent */

@@ -223,6 +223,23 @@ size_t weir_gather_export(const struct weir_gather *g, struct iovec *iov, size_t
     return count;
 }
 
+size_t weir_gather_peek(const struct weir_gather *g, struct weir_slice *slices, size_t max,
+                        size_t max_len, size_t *len)
+{
+    size_t count = 0;
+    size_t left = max_len;
+    for (const struct gather_seg *seg = g->first; seg != NULL; seg = seg->next) {
+        for (uint32_t i = seg->first; i < seg->end && count < max && left > 0; i++) {
+            slices[count] = seg->slices[i];
+            if (slices[count].len > left)
+                slices[count].len = left;
+            left -= slices[count++].len;
+        }
+    }
+    *len = max_len - left;
+    return count;
+}
+
 const struct weir_slice *weir_gather_front(const struct weir_gather *g)
 {
     return g->first == NULL ? NULL : &g->first->slices[g->first->first];

@@ -56,6 +56,9 @@ void mem_free(struct mem *m)
 {
     if (m == NULL)
         return;
+#ifdef WEIR_REF_TRACE
+    ref_trace_forget(m->arena.base, m->arena.spans * ARENA_SPAN_LEN);
+#endif
     arena_deinit(&m->arena);
     free(m);
 }
@@ -100,6 +103,7 @@ static void block_release(struct weir_buf *b)
     pool_give(b);
 }
 
+#undef block_take /* here is the function itself */
 struct weir_buf *block_take(struct mem *m, enum block_size size)
 {
     static const size_t caps[BLOCK_SIZES] = {BLOCK_SMALL_CAP, BLOCK_LARGE_CAP};
@@ -135,4 +139,13 @@ size_t mem_blocks_live(const struct mem *m)
     for (size_t i = 0; i < BLOCK_SIZES; i++)
         live += m->blocks[i].live;
     return live;
+}
+
+void mem_blocks_report(const struct mem *m)
+{
+#ifdef WEIR_REF_TRACE
+    ref_trace_report(m->arena.base, m->arena.spans * ARENA_SPAN_LEN);
+#else
+    (void)m;
+#endif
 }

@@ -71,4 +71,12 @@ bool mem_is_low(const struct mem *m);
 size_t mem_live(const struct mem *m);
 size_t mem_blocks_live(const struct mem *m);
 
+/* Log who holds the blocks that are live, in builds that know (WEIR_REF_TRACE). */
+void mem_blocks_report(const struct mem *m);
+
+#ifdef WEIR_REF_TRACE
+#include "ref_trace.h"
+#define block_take(m, size) ref_trace_take(block_take(m, size), REF_HERE)
+#endif
+
 #endif

@@ -18,9 +18,10 @@ MODULES = {
     "tls": ("server/core",),
     "server/http": ("server/core",),
     "server/http/files": ("server/core", "server/http"),
+    "server/http/http1": ("server/core",),
     "server/ops": ("server/core", "server/io", "server/http", "server/http/files"),
     "server": ("server/core", "server/io", "h2", "tls", "server/http", "server/http/files",
-               "server/ops"),
+               "server/http/http1", "server/ops"),
 }
 
 # what a library's headers begin with: the folder that may include them
@@ -28,7 +29,7 @@ LIBRARIES = {
     "nghttp2/": "h2",
     "openssl/": "tls",
     "intel-ipsec-mb.h": "tls",
-    "llhttp.h": "server/http",
+    "llhttp.h": "server/http/http1",
     "liburing.h": "server/io",
     "sys/epoll.h": "server/io",
 }

@@ -55,25 +55,23 @@ static struct mem *mem_make(size_t cap)
     return m;
 }
 
-/* Take every small block that is left.  Give the chain back with give_blocks(). */
-static struct weir_buf *take_all_blocks(struct mem *m)
+/* Blocks that the test keeps from the list. */
+static struct weir_buf *kept[2 * ARENA_SPAN_LEN / BLOCK_SMALL_CAP];
+static size_t kept_count;
+
+/* Take every small block, and give `spares` of them back. */
+static void keep_blocks(struct mem *m, size_t spares)
 {
-    struct weir_buf *chain = NULL;
-    for (struct weir_buf *b; (b = block_take(m, BLOCK_SMALL)) != NULL;) {
-        memcpy(b->base, &chain, sizeof(chain));
-        chain = b;
-    }
-    return chain;
+    for (struct weir_buf *b; (b = block_take(m, BLOCK_SMALL)) != NULL;)
+        kept[kept_count++] = b;
+    while (spares-- > 0)
+        weir_buf_unref(&kept[--kept_count]);
 }
 
-static void give_blocks(struct weir_buf *chain)
+static void give_blocks(void)
 {
-    while (chain != NULL) {
-        struct weir_buf *next;
-        memcpy(&next, chain->base, sizeof(next));
-        weir_buf_unref(&chain);
-        chain = next;
-    }
+    while (kept_count > 0)
+        weir_buf_unref(&kept[--kept_count]);
 }
 
 static struct weir_slice source_slice(size_t source, size_t from, size_t len)
@@ -170,7 +168,7 @@ static void a_small_slice_is_appended_whole_or_not_at_all(void **state)
     assert_int_equal(weir_gather_append_copy(&g, source_bytes[1], BLOCK_SMALL_CAP - 100), WEIR_OK);
     size_t len = g.len;
     uint64_t copied = g.copied;
-    struct weir_buf *blocks = take_all_blocks(m);
+    keep_blocks(m, 0);
 
     assert_int_equal(weir_gather_append(&g, source_slice(0, 0, 200)), WEIR_NOMEM);
 
@@ -180,7 +178,7 @@ static void a_small_slice_is_appended_whole_or_not_at_all(void **state)
     assert_int_equal(weir_gather_append(&g, source_slice(0, 0, 100)), WEIR_OK); /* this one fits */
     assert_int_equal(g.len, len + 100);
     weir_gather_deinit(&g);
-    give_blocks(blocks);
+    give_blocks();
     assert_all_returned(m);
     mem_free(m);
 }
@@ -407,20 +405,6 @@ static void random_operations_without_memory_lose_nothing(void **state)
     assert_true(refusals > 0);
 }
 
-/* Leave `spares` small blocks and as many segments as anyone may want.  Gives the other blocks. */
-static struct weir_buf *leave_blocks(struct mem *m, size_t spares)
-{
-    mem_give(mem_take(m, 1500)); /* the first span goes to segments, the second to blocks */
-    struct weir_buf *blocks = take_all_blocks(m);
-    for (size_t i = 0; i < spares; i++) {
-        struct weir_buf *spare = blocks;
-        assert_non_null(spare);
-        memcpy(&blocks, spare->base, sizeof(blocks));
-        weir_buf_unref(&spare);
-    }
-    return blocks;
-}
-
 /* Memory that runs out in the middle of an operation, again and again. */
 static void random_operations_with_little_memory_lose_nothing(void **state)
 {
@@ -432,7 +416,8 @@ static void random_operations_with_little_memory_lose_nothing(void **state)
         struct mem *m = mem_make(ARENA_SPAN_LEN * 2);
         model_init(&models[0], m);
         model_init(&models[1], m);
-        struct weir_buf *blocks = leave_blocks(m, 1 + round % 8);
+        mem_give(mem_take(m, 1500)); /* the first span goes to segments, the second to blocks */
+        keep_blocks(m, 1 + round % 8);
 
         for (int step = 0; step < 1000; step++) {
             struct model *model = &models[rng_below(&r, 2)];
@@ -448,7 +433,7 @@ static void random_operations_with_little_memory_lose_nothing(void **state)
             model_check_whole(&models[1]);
         }
 
-        give_blocks(blocks);
+        give_blocks();
         models_deinit();
         assert_all_returned(m);
         mem_free(m);

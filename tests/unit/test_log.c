@@ -1,11 +1,7 @@
-/*
- * What log lines look like on standard error.  It is replaced by a pipe in packet mode: each write
- * is read on its own, so that a line in two writes would show.
- */
+/* What log lines look like on standard error, write by write. */
 #include "cm.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,46 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "internal/assert.h"
 #include "internal/log.h"
 
-#define PACKET_CAP 4096
 #define LINE_MAX_LEN 1024 /* with the newline */
-
-static int saved_stderr;
-static int packets; /* the end of the pipe to read from */
-
-static int capture_begin(void **state)
-{
-    (void)state;
-    int ends[2];
-    saved_stderr = dup(STDERR_FILENO);
-    if (saved_stderr == -1 || pipe2(ends, O_DIRECT | O_CLOEXEC) == -1)
-        return -1;
-    packets = ends[0];
-    if (dup2(ends[1], STDERR_FILENO) == -1)
-        return -1;
-    return close(ends[1]);
-}
-
-static int capture_end(void **state)
-{
-    (void)state;
-    log_set_level(LV_INFO);
-    if (dup2(saved_stderr, STDERR_FILENO) == -1)
-        return -1;
-    close(saved_stderr);
-    return close(packets);
-}
-
-/* The next write, terminated.  Blocks until there is one. */
-static size_t packet_read(char out[PACKET_CAP + 1])
-{
-    ssize_t n = read(packets, out, PACKET_CAP);
-    assert_true(n > 0);
-    out[n] = '\0';
-    return (size_t)n;
-}
 
 static void a_line_is_one_write(void **state)
 {
@@ -88,6 +49,7 @@ static void lines_above_the_level_are_dropped(void **state)
             assert_int_equal(strncmp(line, expected, strlen(expected) - 1), 0);
         }
     }
+    log_set_level(LV_INFO);
 }
 
 static void a_line_too_long_is_cut_and_still_ends(void **state)
@@ -152,8 +114,8 @@ static void lines_of_several_threads_never_mix(void **state)
     for (int i = 0; i < THREADS * LINES_PER_THREAD; i++) {
         char line[PACKET_CAP + 1];
         packet_read(line);
-        int thread = line[strlen("weir: warn: thread=")] - 'a';
-        assert_true(thread >= 0 && thread < THREADS);
+        size_t thread = (size_t)(line[strlen("weir: warn: thread=")] - 'a');
+        assert_true(thread < THREADS);
         const char *l = letters[thread];
         char expected[128];
         snprintf(expected, sizeof(expected), "weir: warn: thread=%s line=%d %s%s%s%s\n", l,
@@ -189,17 +151,15 @@ static void a_failed_assertion_says_where_and_ends_the_process(void **state)
     assert_true(WIFSIGNALED(status));
 }
 
-#define captured_test(f) cmocka_unit_test_setup_teardown(f, capture_begin, capture_end)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        captured_test(a_line_is_one_write),
-        captured_test(lines_above_the_level_are_dropped),
-        captured_test(a_line_too_long_is_cut_and_still_ends),
-        captured_test(what_is_logged_cannot_begin_a_line_of_its_own),
-        captured_test(lines_of_several_threads_never_mix),
-        captured_test(a_failed_assertion_says_where_and_ends_the_process),
+        CAPTURED_TEST(a_line_is_one_write),
+        CAPTURED_TEST(lines_above_the_level_are_dropped),
+        CAPTURED_TEST(a_line_too_long_is_cut_and_still_ends),
+        CAPTURED_TEST(what_is_logged_cannot_begin_a_line_of_its_own),
+        CAPTURED_TEST(lines_of_several_threads_never_mix),
+        CAPTURED_TEST(a_failed_assertion_says_where_and_ends_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

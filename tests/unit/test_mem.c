@@ -107,28 +107,26 @@ static void a_block_has_one_reference_and_all_of_its_bytes(void **state)
     mem_free(m);
 }
 
-/* Blocks are chained through their bytes while they are taken. */
-static size_t take_large_blocks(struct mem *m, size_t max, struct weir_buf **chain)
+static struct weir_buf *kept[256];
+static size_t kept_count;
+
+/* Take large blocks, at most `max`.  Gives how many there were. */
+static size_t keep_blocks(struct mem *m, size_t max)
 {
-    size_t taken = 0;
-    while (taken < max) {
+    size_t before = kept_count;
+    while (kept_count - before < max) {
         struct weir_buf *b = block_take(m, BLOCK_LARGE);
         if (b == NULL)
             break;
-        memcpy(b->base, chain, sizeof(*chain));
-        *chain = b;
-        taken++;
+        kept[kept_count++] = b;
     }
-    return taken;
+    return kept_count - before;
 }
 
-static void give_blocks(struct weir_buf **chain)
+static void give_blocks(void)
 {
-    while (*chain != NULL) {
-        struct weir_buf *b = *chain;
-        memcpy(chain, b->base, sizeof(*chain));
-        weir_buf_unref(&b);
-    }
+    while (kept_count > 0)
+        weir_buf_unref(&kept[--kept_count]);
 }
 
 static void memory_is_low_before_it_is_gone_and_recovers(void **state)
@@ -136,24 +134,23 @@ static void memory_is_low_before_it_is_gone_and_recovers(void **state)
     (void)state;
     const size_t cap = ARENA_SPAN_LEN * 16;
     struct mem *m = mem_make(cap);
-    struct weir_buf *chain = NULL;
     assert_false(mem_is_low(m));
 
     size_t taken = 0;
     while (!mem_is_low(m))
-        taken += take_large_blocks(m, 1, &chain);
-    size_t reserve = take_large_blocks(m, SIZE_MAX, &chain);
+        taken += keep_blocks(m, 1);
+    size_t reserve = keep_blocks(m, SIZE_MAX);
 
     assert_true(reserve > 0 && reserve < LIMIT_BLOCK_RESERVE);
     assert_true((taken + reserve) * (BLOCK_HEADER_LEN + BLOCK_LARGE_CAP) <= cap);
     assert_int_equal(mem_blocks_live(m), taken + reserve);
     assert_null(mem_take(m, 1)); /* blocks have taken every span */
 
-    give_blocks(&chain);
+    give_blocks();
     assert_false(mem_is_low(m));
     assert_int_equal(mem_live(m), 0);
-    assert_int_equal(take_large_blocks(m, SIZE_MAX, &chain), taken + reserve);
-    give_blocks(&chain);
+    assert_int_equal(keep_blocks(m, SIZE_MAX), taken + reserve);
+    give_blocks();
     mem_free(m);
 }
 
@@ -200,9 +197,9 @@ static void item_resize(struct rng *r, struct mem *m, struct model_item *item, s
     if (ptr == NULL)
         return; /* the item is as it was, which is looked at when it is given back */
     *live += item->ptr == NULL;
-    size_t kept = item->ptr == NULL ? 0 : item->len < len ? item->len : len;
+    size_t same = item->ptr == NULL ? 0 : item->len < len ? item->len : len;
     item->ptr = ptr;
-    item_check(item, kept);
+    item_check(item, same);
     item->len = len;
     item_fill(item, (uint8_t)rng_next(r));
 }

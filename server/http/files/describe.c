@@ -22,6 +22,7 @@
 #include "internal/stats.h"
 #include "mime.h"
 #include "root.h"
+#include "root.h"
 
 /* Bytes up to which a tag is made of the content: all are read at once. */
 #define DIGEST_LEN_MAX ((uint64_t)8 * 1024 * 1024)
@@ -131,6 +132,7 @@ void file_describe(struct file *f, const struct file_env *env, const char *path,
     f->whole = (struct weir_response){
         .status = 200,
         .fields = f->fields,
+        .fields_id = ++env->root->files_opened,
         .source = &file_source,
         .ctx = f,
     };

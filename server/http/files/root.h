@@ -7,13 +7,16 @@
 
 #include <sys/stat.h>
 
+#include <stdint.h>
+
 #include "weir/err.h"
 
 struct stats;
 
 struct root {
-    int fd;              /* the directory; -1 when not open */
-    struct stats *stats; /* Borrowed: system calls are counted there */
+    int fd;                /* the directory; -1 when not open */
+    struct stats *stats;   /* Borrowed: system calls are counted there */
+    uint64_t files_opened; /* gives each its number */
 };
 
 /*

@@ -1,0 +1,158 @@
+/* See fields.h. */
+#include "fields.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "internal/limits.h"
+#include "mem.h"
+
+/* Encodings that are remembered, and the longest: a warm 200 takes some 40 bytes. */
+#define MEMO_SLOTS 16
+#define MEMO_LEN_MAX 104
+
+struct memo_slot {
+    uint64_t fields_id; /* of the response; 0: the slot is empty */
+    uint64_t generation;
+    int64_t date_s;
+    uint16_t status;
+    uint16_t len;
+    uint8_t bytes[MEMO_LEN_MAX];
+};
+
+struct fields_memo {
+    struct memo_slot slots[MEMO_SLOTS];
+};
+
+enum weir_err fields_encoder_init(struct fields_encoder *e, nghttp2_mem *memory)
+{
+    *e = (struct fields_encoder){0};
+    int rv = nghttp2_hd_deflate_new2(&e->deflater, LIMIT_HPACK_TABLE, memory);
+    return rv == 0 ? WEIR_OK : WEIR_NOMEM;
+}
+
+void fields_encoder_deinit(struct fields_encoder *e)
+{
+    if (e->deflater != NULL)
+        nghttp2_hd_deflate_del(e->deflater);
+    mem_give(e->memo);
+    *e = (struct fields_encoder){0};
+}
+
+enum weir_err fields_encoder_resize(struct fields_encoder *e, uint32_t table_len)
+{
+    if (table_len > LIMIT_HPACK_TABLE)
+        table_len = LIMIT_HPACK_TABLE;
+    e->generation++; /* the next section begins with the new size */
+    int rv = nghttp2_hd_deflate_change_table_size(e->deflater, table_len);
+    return rv == 0 ? WEIR_OK : WEIR_NOMEM;
+}
+
+/* ---- reading an encoding, as far as needed to see what it does to the table ---- */
+
+/* Step over an integer with a prefix of `bits` bits (RFC 7541 5.1); gives its value. */
+static size_t skip_integer(const uint8_t *bytes, size_t len, size_t *at, unsigned bits)
+{
+    if (*at >= len)
+        return 0;
+    size_t mask = ((size_t)1 << bits) - 1;
+    size_t value = bytes[(*at)++] & mask;
+    if (value < mask)
+        return value;
+    for (unsigned shift = 0; *at < len && shift < 28; shift += 7) {
+        uint8_t b = bytes[(*at)++];
+        value += (size_t)(b & 0x7f) << shift;
+        if ((b & 0x80) == 0)
+            break;
+    }
+    return value;
+}
+
+static void skip_string(const uint8_t *bytes, size_t len, size_t *at)
+{
+    *at += skip_integer(bytes, len, at, 7);
+}
+
+bool fields_is_stable(const uint8_t *bytes, size_t len)
+{
+    for (size_t at = 0; at < len;) {
+        if ((bytes[at] & 0x80) != 0) { /* indexed */
+            skip_integer(bytes, len, &at, 7);
+        } else if ((bytes[at] & 0x60) != 0) { /* indexing, or a size update */
+            return false;
+        } else { /* literal that is not indexed, or never */
+            if (skip_integer(bytes, len, &at, 4) == 0)
+                skip_string(bytes, len, &at);
+            skip_string(bytes, len, &at);
+        }
+    }
+    return true;
+}
+
+/* ---- encoding ---- */
+
+static void nv_set(nghttp2_nv *nv, struct weir_str name, struct weir_str value)
+{
+    *nv = (nghttp2_nv){
+        .name = (uint8_t *)(uintptr_t)name.ptr,
+        .namelen = name.len,
+        .value = (uint8_t *)(uintptr_t)value.ptr,
+        .valuelen = value.len,
+    };
+}
+
+static enum weir_err encode_anew(struct fields_encoder *e, const struct weir_response *resp,
+                                 const struct clock *clock, uint8_t *scratch, size_t *len)
+{
+    const char status[3] = {(char)('0' + resp->status / 100), (char)('0' + resp->status / 10 % 10),
+                            (char)('0' + resp->status % 10)};
+    nghttp2_nv nva[FIELDS_MAX + 2];
+    size_t n = 0;
+    nv_set(&nva[n++], WEIR_STR(":status"), (struct weir_str){status, sizeof(status)});
+    for (size_t i = 0; i < resp->field_count; i++)
+        nv_set(&nva[n++], resp->fields[i].name, resp->fields[i].value);
+    nv_set(&nva[n++], WEIR_STR("date"), (struct weir_str){clock->date, CLOCK_DATE_LEN});
+
+    ssize_t rv = nghttp2_hd_deflate_hd(e->deflater, scratch, FIELDS_ENCODED_MAX, nva, n);
+    if (rv == NGHTTP2_ERR_NOMEM)
+        return WEIR_NOMEM;
+    if (rv < 0)
+        return WEIR_STREAM;
+    *len = (size_t)rv;
+    return WEIR_OK;
+}
+
+enum weir_err fields_encode(struct fields_encoder *e, struct mem *mem,
+                            const struct weir_response *resp, const struct clock *clock,
+                            uint8_t *scratch, const uint8_t **bytes, size_t *len)
+{
+    if (e->memo == NULL) {
+        e->memo = mem_take(mem, sizeof(*e->memo));
+        if (e->memo == NULL)
+            return WEIR_NOMEM;
+        memset(e->memo->slots, 0, sizeof(e->memo->slots));
+    }
+    struct memo_slot *slot = &e->memo->slots[resp->fields_id % MEMO_SLOTS];
+    if (resp->fields_id != 0 && slot->fields_id == resp->fields_id &&
+        slot->generation == e->generation && slot->date_s == clock->date_s &&
+        slot->status == resp->status) {
+        *bytes = slot->bytes;
+        *len = slot->len;
+        return WEIR_OK;
+    }
+    enum weir_err err = encode_anew(e, resp, clock, scratch, len);
+    if (err != WEIR_OK)
+        return err;
+    *bytes = scratch;
+    if (!fields_is_stable(*bytes, *len)) {
+        e->generation++;
+    } else if (resp->fields_id != 0 && *len <= MEMO_LEN_MAX) {
+        slot->fields_id = resp->fields_id;
+        slot->generation = e->generation;
+        slot->date_s = clock->date_s;
+        slot->status = resp->status;
+        slot->len = (uint16_t)*len;
+        memcpy(slot->bytes, *bytes, *len);
+    }
+    return WEIR_OK;
+}

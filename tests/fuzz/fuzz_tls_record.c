@@ -1,0 +1,160 @@
+/*
+ * Records and their content after the handshake.
+ *
+ * An input is a script: [kind][length][that many bytes], again and again.  The highest bit of kind
+ * says that the bytes are fed as they are; else they are the content of a record of that type,
+ * which is sealed first, as a fuzzer cannot guess a tag.
+ * Properties: no run leaks; how the bytes are cut into blocks does not change what comes of them;
+ * a failed connection says one alert and then nothing.
+ */
+#include "fuzz.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/evp.h>
+
+#include "aead.h"
+#include "clock.h"
+#include "conn_state.h"
+#include "internal/assert.h"
+#include "mem.h"
+
+#define KIND_RAW 0x80
+#define SCRIPT_MAX 4096
+#define BYTES_MAX (SCRIPT_MAX * (RECORD_OVERHEAD + 1))
+
+static struct mem *mem;
+static struct clock now;
+static struct tls_stats stats;
+static struct tls_env env;
+static struct keys_suite suite;
+static uint8_t bytes[BYTES_MAX];
+
+/* What came of a run. */
+struct outcome {
+    enum weir_err fed;
+    enum alert alert;
+    size_t received; /* bytes */
+    uint32_t sum;    /* of those */
+};
+
+static void setup(void)
+{
+    if (mem != NULL)
+        return;
+    WEIR_ASSERT(mem_new((size_t)64 * 1024 * 1024, &mem) == WEIR_OK);
+    env = (struct tls_env){mem, &now, &stats};
+    suite = (struct keys_suite){0x1301, EVP_sha256(), 32, aead_openssl(AEAD_AES_128_GCM)};
+}
+
+static void keys_start(struct record_keys *k, enum aead_direction direction)
+{
+    static const uint8_t secret[KEYS_HASH_MAX] = {1, 2, 3};
+    WEIR_ASSERT(record_keys_init(k, &suite, direction, secret, mem) == WEIR_OK);
+}
+
+/* A connection whose handshake is done. */
+static struct tls_conn *conn_start(void)
+{
+    struct tls_conn *c;
+    WEIR_ASSERT(tls_conn_new(NULL, &env, &c) == WEIR_OK);
+    c->suite = &suite;
+    c->text_max = RECORD_TEXT_MAX;
+    c->read = TLS_READ_OPEN;
+    keys_start(&c->rx, AEAD_OPEN);
+    keys_start(&c->tx, AEAD_SEAL);
+    return c;
+}
+
+/* Turn a script into the bytes of a peer.  Gives their number. */
+static size_t script_run(const uint8_t *data, size_t len)
+{
+    struct record_keys k;
+    size_t out = 0;
+    keys_start(&k, AEAD_SEAL);
+    while (len >= 2) {
+        uint8_t kind = data[0];
+        size_t n = data[1] < len - 2 ? data[1] : len - 2;
+        struct iovec pieces[2] = {{(void *)(uintptr_t)(data + 2), n}};
+        if (kind & KIND_RAW) {
+            memcpy(bytes + out, data + 2, n);
+            out += n;
+        } else {
+            WEIR_ASSERT(record_seal(&k, &suite, kind, pieces, 1, n, bytes + out) == WEIR_OK);
+            k.seq++;
+            out += n + RECORD_OVERHEAD;
+            bool is_update = kind == CONTENT_HANDSHAKE && n == KEY_UPDATE_LEN && data[2] == 24;
+            if (is_update)
+                WEIR_ASSERT(record_keys_update(&k, &suite, AEAD_SEAL) == WEIR_OK);
+        }
+        data += 2 + n;
+        len -= 2 + n;
+    }
+    record_keys_deinit(&k, &suite);
+    return out;
+}
+
+static void outcome_add(struct outcome *o, struct weir_gather *received)
+{
+    while (received->len > 0) {
+        const struct weir_slice *s = weir_gather_front(received);
+        for (size_t i = 0; i < s->len; i++)
+            o->sum = o->sum * 31 + s->ptr[i];
+        o->received += s->len;
+        weir_gather_consume(received, s->len);
+    }
+}
+
+static void check_end(struct tls_conn *c, struct weir_gather *plain)
+{
+    struct weir_gather wire;
+    weir_gather_init(&wire, mem);
+    enum weir_err err = tls_conn_seal(c, plain, &wire, 100000);
+    bool failed = c->read == TLS_READ_FAILED;
+    WEIR_ASSERT(err == (failed ? WEIR_CLOSED : WEIR_OK));
+    size_t said = wire.len;
+    if (failed)
+        WEIR_ASSERT(tls_conn_seal(c, plain, &wire, 100000) == WEIR_CLOSED && wire.len == said);
+    weir_gather_deinit(&wire);
+}
+
+static struct outcome feed_all(size_t len, size_t chunk)
+{
+    struct outcome o = {.fed = WEIR_OK};
+    struct tls_conn *c = conn_start();
+    struct weir_gather received;
+    weir_gather_init(&received, mem);
+    for (size_t at = 0; at < len && o.fed == WEIR_OK; at += chunk) {
+        struct weir_buf *b = block_take(mem, BLOCK_LARGE);
+        size_t n = len - at < chunk ? len - at : chunk;
+        memcpy(b->base, bytes + at, n);
+        struct weir_slice in = {b, b->base, n};
+        o.fed = tls_conn_feed(c, &in, &received);
+        weir_buf_unref(&b);
+        outcome_add(&o, &received);
+    }
+    o.alert = c->alert;
+    check_end(c, &received);
+    weir_gather_deinit(&received);
+    tls_conn_free(c);
+    WEIR_ASSERT(mem_live(mem) == 0);
+    return o;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    static const size_t chunks[] = {1, 7, 1400};
+    if (len > SCRIPT_MAX)
+        return 0;
+    setup();
+    size_t total = script_run(data, len);
+    struct outcome whole = feed_all(total, BLOCK_LARGE_CAP);
+    for (size_t i = 0; i < sizeof(chunks) / sizeof(chunks[0]); i++) {
+        struct outcome cut = feed_all(total, chunks[i]);
+        WEIR_ASSERT(cut.fed == whole.fed && cut.alert == whole.alert);
+        WEIR_ASSERT(cut.received == whole.received && cut.sum == whole.sum);
+    }
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* Test vectors as they are printed. */
+#ifndef TESTS_TLS_HEX_H
+#define TESTS_TLS_HEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct hex {
+    uint8_t bytes[256];
+    size_t len;
+};
+
+static inline struct hex hex_read(const char *text)
+{
+    struct hex h = {.len = 0};
+    while (text[2 * h.len] != '\0' && h.len < sizeof(h.bytes)) {
+        char digits[3] = {text[2 * h.len], text[2 * h.len + 1], '\0'};
+        h.bytes[h.len++] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    return h;
+}
+
+#endif
