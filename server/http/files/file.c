@@ -61,16 +61,21 @@ static bool file_look(const struct file *f, struct stat *st)
     return fstat(f->fd, st) == 0;
 }
 
-bool file_is_current(struct file *f)
+bool file_is_current(struct file *f, uint64_t now_ms)
 {
-    struct stat st;
     if (f->fd == -1)
         return true;
-    struct file_id id = {0};
-    if (file_look(f, &st))
-        id = id_of(&st);
-    f->is_stale |= !id_is_same(&f->id, &id) || weir_buf_is_poisoned(&f->buf);
-    return !f->is_stale;
+    struct stat st;
+    bool is_current = !f->is_stale && !weir_buf_is_poisoned(&f->buf);
+    if (is_current && f->looked_ms != now_ms) {
+        f->looked_ms = now_ms;
+        struct file_id id = {0};
+        if (file_look(f, &st))
+            id = id_of(&st);
+        is_current = id_is_same(&f->id, &id);
+    }
+    f->is_stale = !is_current;
+    return is_current;
 }
 
 /* False: bytes that were promised are gone, as far as it can be told at that offset. */

@@ -127,7 +127,7 @@ static unsigned files_get(struct files *f, const struct weir_request *r, struct 
         if (status != 0)
             return status;
         *out = resource_choose(resource, r);
-        if (file_is_current(*out))
+        if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
     return 503; /* it changes as we look */
@@ -144,7 +144,7 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
     const struct resource *resource = cache_find(f->cache, target);
     if (resource != NULL) {
         *out = resource_choose(resource, r);
-        if (file_is_current(*out))
+        if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
     struct weir_str raw = path_cut_query(target);

@@ -14,9 +14,9 @@
 struct stats;
 
 struct root {
-    int fd;                /* the directory; -1 when not open */
-    struct stats *stats;   /* Borrowed: system calls are counted there */
-    uint64_t files_opened; /* gives each its number */
+    int fd;              /* the directory; -1 when not open */
+    struct stats *stats; /* Borrowed: system calls are counted there */
+    uint64_t lists_made; /* of fields; gives each its number */
 };
 
 /*
