@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import sys
 import time
 
@@ -62,10 +63,12 @@ def main(argv):
         taking_part = choose_servers(options)
     out = options.out or BENCH / "results" / time.strftime("%Y-%m-%d-%H%M%S")
     out.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what we started is stopped
     os.sched_setaffinity(0, {plan.client_core})  # we, too, keep off the server's core
     with Site() as site:
         site.write_certificate()
         site.write_files(w.file for w in chosen)
+        taking_part = [s.snapshot(site.prefix) for s in taking_part]
         if options.profile:
             return profile.run(chosen[0], taking_part, site, plan, out)
         return run(chosen, taking_part, site, plan, out, options.quick)

@@ -132,7 +132,7 @@ def measure(workload, servers, site, plan, progress):
             running = _start(cell, server, workload, site, plan, stack)
             if running:
                 pairs.append((cell, running))
-            else:
+            elif cell.state == "error":
                 progress.worked(cost)
         for cell, running in pairs:
             progress.now(f"{workload.name}  {cell.server}  warm-up")
@@ -160,6 +160,7 @@ def _start(cell, server, workload, site, plan, stack):
     why_not = server.why_not(workload.protocol)
     if why_not:
         cell.state = why_not
+        cell.reason = f"no program {server.wanted}" if why_not == "missing" else ""
         return None
     with _errors_end(cell):
         running = stack.enter_context(server.start(site, workload, plan.server_core))

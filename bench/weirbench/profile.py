@@ -5,9 +5,10 @@ import sys
 
 from . import clients, flame, measure, probe, servers as servers_
 
-FREQUENCY = 997  # Hz; a prime, so that it does not beat with timers of the server
-SECONDS = 4.0
-STACK_BYTES = 16384  # copied per sample: the packages have no frame pointers
+FREQUENCY = 997  # Hz; kernels without high-resolution timers give their tick, 250 Hz for instance
+SECONDS = 6.0
+STACK_BYTES = 8192  # copied per sample: the packages have no frame pointers
+BUFFER = "64M"  # those copies come faster than perf, which shares the client's core, can write
 
 
 def run(workload, taking_part, site, plan, out):
@@ -54,7 +55,7 @@ def cannot_sample(site):
 def _record(site, rest):
     return ["perf", "record", "--quiet", "--no-buildid-cache", "--event", "cpu-clock",
             "--freq", str(FREQUENCY), "--output", str(site.prefix / "perf.data"),
-            "--call-graph", f"dwarf,{STACK_BYTES}", *rest]
+            "--mmap-pages", BUFFER, "--call-graph", f"dwarf,{STACK_BYTES}", *rest]
 
 
 def _sample(server, workload, site, plan):

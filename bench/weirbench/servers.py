@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from . import process, site as sites
 
@@ -32,6 +32,7 @@ class CannotStart(Exception):
 class Recipe:
     """How a kind of server is run; {binary}, {config}, {prefix} and {args} are filled in."""
 
+    program: str
     command: str
     version: str  # argument that prints the version
     protocols: frozenset = EVERYTHING
@@ -45,14 +46,14 @@ class Recipe:
 
 
 RECIPES = {
-    "nginx": Recipe("{binary} -c {config} -p {prefix}/", "-v",
+    "nginx": Recipe("nginx", "{binary} -c {config} -p {prefix}/", "-v",
                     clear_ports={"h1": "H1", "h2c": "H2C"}),
-    "h2o": Recipe("{binary} -c {config}", "--version"),
-    "lighttpd": Recipe("{binary} -D -f {config}", "-v"),
+    "h2o": Recipe("h2o", "{binary} -c {config}", "--version"),
+    "lighttpd": Recipe("lighttpd", "{binary} -D -f {config}", "-v"),
     # Why P-256: nghttpd 1.52 knows no other group, and has no option for it.
-    "nghttpd": Recipe("{binary} {args}", "--version", protocols=frozenset({"h2c", "h2"}),
-                      group="P-256"),
-    "weir": Recipe("{binary} {args}", "--version"),
+    "nghttpd": Recipe("nghttpd", "{binary} {args}", "--version",
+                      protocols=frozenset({"h2c", "h2"}), group="P-256"),
+    "weir": Recipe("weir", "{binary} {args}", "--version"),
 }
 PEERS = ("nginx", "h2o", "lighttpd", "nghttpd")
 
@@ -61,7 +62,8 @@ PEERS = ("nginx", "h2o", "lighttpd", "nghttpd")
 class Server:
     name: str  # as the report shows it
     kind: str  # a key of RECIPES
-    binary: str | None  # None: not on this machine
+    wanted: str  # the program's name or path
+    binary: str | None  # where it is; None: not on this machine
     extra: tuple = ()  # arguments put before the template's
 
     @property
@@ -93,6 +95,14 @@ class Server:
             return f"unknown ({e})"
         said = (done.stdout + done.stderr).strip()
         return said.splitlines()[0] if said else "unknown"
+
+    def snapshot(self, folder):
+        """This server run from a copy of its program: one that is rebuilt during a run stays the same."""
+        if self.binary is None or not self.is_weir:
+            return self
+        copy = folder / self.name.replace("/", "_").replace(":", "-")
+        shutil.copy2(self.binary, copy)
+        return replace(self, binary=str(copy))
 
     def start(self, site, workload, core):
         return Running(self, site, workload, core)
@@ -188,18 +198,19 @@ class Running:
 
 def find_binary(name):
     """Debian keeps servers in sbin, which is not on everyone's PATH."""
-    return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin:/sbin")
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin:/sbin"
+    return shutil.which(name, path=path)
 
 
 def peer(name, binary=None):
-    found = shutil.which(binary) if binary else find_binary(name)
-    return Server(name, name, found)
+    wanted = binary or RECIPES[name].program
+    return Server(name, name, wanted, find_binary(wanted))
 
 
 def weir(path, name="weir", extra=()):
     path = pathlib.Path(path)
     usable = path.is_file() and os.access(path, os.X_OK)
-    return Server(name, "weir", str(path.resolve()) if usable else None, tuple(extra))
+    return Server(name, "weir", str(path), str(path.resolve()) if usable else None, tuple(extra))
 
 
 def weir_variant(spec, default_path):

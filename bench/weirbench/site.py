@@ -67,7 +67,7 @@ class Site:
         """Put this site's paths and `ports` ({name: number}) in the place of @WORDS@."""
         words = {
             "PREFIX": self.prefix, "ROOT": self.root, "CERT": self.cert, "KEY": self.key,
-            "USER_LINE": "user: nobody" if os.geteuid() == 0 else "# not root: no user to change to",
+            "USER_LINE": "user: root" if os.geteuid() == 0 else "# not root: no user to change to",
         }
         words |= {f"PORT_{name}": port for name, port in ports.items()}
         for word, value in words.items():
