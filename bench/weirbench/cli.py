@@ -18,7 +18,7 @@ REPOSITORY = BENCH.parent
 
 # Quick: enough to see where things stand, too short to be quoted.
 ROUNDS, SECONDS = 5, 2.0
-QUICK_ROUNDS, QUICK_SECONDS, QUICK_CONNECTS = 5, 0.12, 300
+QUICK_ROUNDS, QUICK_SECONDS, QUICK_CONNECTS = 3, 0.15, 300
 
 
 def parse(argv):
@@ -39,6 +39,8 @@ def parse(argv):
     add("--quick", action="store_true", help="everything in under 3 minutes, not to be quoted")
     add("--server-core", type=int, metavar="N", help="default: the first that may be used")
     add("--client-core", type=int, metavar="N", help="default: the second")
+    add("--nice", type=int, metavar="N", default=0,
+        help="niceness of servers and clients; below 0 (root) keeps others off a shared machine")
     add("--out", metavar="DIR", type=pathlib.Path, help="default: bench/results/<date and time>")
     add("--profile", metavar="WORKLOAD", help="flame graphs of the servers instead of figures")
     add("--list", action="store_true", help="name the workloads and end")
@@ -109,7 +111,8 @@ def make_plan(options):
         seconds=options.seconds or (QUICK_SECONDS if options.quick else SECONDS),
         connects=QUICK_CONNECTS if options.quick else None,
         server_core=server_core if options.server_core is None else options.server_core,
-        client_core=client_core if options.client_core is None else options.client_core)
+        client_core=client_core if options.client_core is None else options.client_core,
+        niceness=options.nice)
     if plan.rounds < 1 or plan.seconds <= 0:
         raise ValueError("rounds and seconds must be positive")
     allowed = os.sched_getaffinity(0)

@@ -56,8 +56,8 @@ def command(workload, url, amount, site, group="X25519"):
             f"--lanes={workload.connections}", f"--size={workload.size}", url], env
 
 
-def run(running, workload, amount, site, core, timeout_s, port=None):
-    """Run the workload's client to its end, pinned to `core`, and check what it reports.
+def run(running, workload, amount, site, place, timeout_s, port=None):
+    """Run the workload's client to its end in its `place`, and check what it reports.
 
     It asks the server `running`, or whoever relays for it on `port`.
     """
@@ -65,7 +65,7 @@ def run(running, workload, amount, site, core, timeout_s, port=None):
     argv, env = command(workload, running.url_of(workload, port), amount, site, group)
     before = _children_cpu_seconds()
     try:
-        done = subprocess.run(["taskset", "-c", str(core), *argv], env=env, check=False,
+        done = subprocess.run([*place, *argv], env=env, check=False,
                               capture_output=True, text=True, timeout=timeout_s)
     except subprocess.TimeoutExpired as e:
         raise Wrong(f"{argv[0]} was not done after {timeout_s:.0f} s") from e

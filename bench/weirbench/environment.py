@@ -17,6 +17,7 @@ def describe(site_prefix, plan, repository):
         "hypervisor": "hypervisor" in _cpu_flags(),
         "server_core": plan.server_core,
         "client_core": plan.client_core,
+        "niceness": plan.niceness,
         "siblings": _siblings(plan.server_core, plan.client_core),
         "governor": _read(f"/sys/devices/system/cpu/cpu{plan.server_core}/cpufreq/scaling_governor"),
         "loopback_mtu": _read("/sys/class/net/lo/mtu"),

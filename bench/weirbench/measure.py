@@ -25,6 +25,15 @@ class Plan:
     connects: int | None  # most connections of a handshake run; None: as the workload says
     server_core: int
     client_core: int
+    niceness: int = 0
+
+    @property
+    def server_place(self):
+        return process.placed(self.server_core, self.niceness)
+
+    @property
+    def client_place(self):
+        return process.placed(self.client_core, self.niceness)
 
     def estimate_s(self, workload):
         """Seconds one server takes in this workload."""
@@ -163,7 +172,7 @@ def _start(cell, server, workload, site, plan, stack):
         cell.reason = f"no program {server.wanted}" if why_not == "missing" else ""
         return None
     with _errors_end(cell):
-        running = stack.enter_context(server.start(site, workload, plan.server_core))
+        running = stack.enter_context(server.start(site, workload, plan.server_place))
         cell.server_command, cell.config = running.command, running.config
         return running
     return None
@@ -181,9 +190,9 @@ def _tap(cell, running, workload, site, plan):
     if workload.connects:
         amount = TAP_CONNECTS
     else:
-        amount = _round_up(min(TAP_REQUESTS, TAP_BYTES / workload.size), workload)
+        amount = max(1, min(TAP_REQUESTS, TAP_BYTES // workload.size))
     with tap.Tap(running.port) as counter:
-        clients.run(running, workload, amount, site, plan.client_core, 60, port=counter.port)
+        clients.run(running, workload, amount, site, plan.client_place, 60, port=counter.port)
     cell.wire_in = counter.to_client / amount
     cell.wire_out = counter.to_server / amount
 
@@ -219,7 +228,7 @@ def _calibrate(running, workload, site, plan, seconds):
 
 def _run(running, workload, amount, site, plan):
     timeout_s = 60 + 20 * plan.seconds
-    finished = clients.run(running, workload, amount, site, plan.client_core, timeout_s)
+    finished = clients.run(running, workload, amount, site, plan.client_place, timeout_s)
     if not running.alive():
         raise clients.Wrong(f"the server ended: {running.last_words()}")
     return finished

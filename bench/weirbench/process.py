@@ -100,6 +100,19 @@ def core_busy_seconds(core):
     raise ValueError(f"no core {core}")
 
 
+def placed(core, niceness=0):
+    """What to put before a command, so that it runs on this core at this niceness.
+
+    Where the kernel schedules by session (autogroup), niceness counts inside a session only: the
+    command gets one of its own, and that one gets the niceness.
+    """
+    pin = ["taskset", "-c", str(core)]
+    if not niceness:
+        return pin
+    script = f"echo {niceness} 2>/dev/null >/proc/self/autogroup; exec nice -n {niceness} \"$@\""
+    return ["setsid", *pin, "sh", "-c", script, "sh"]
+
+
 def pick_cores():
     """(server's, client's): the first two that we may use; both the same where there is one."""
     cores = sorted(os.sched_getaffinity(0))

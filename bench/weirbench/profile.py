@@ -59,14 +59,14 @@ def _record(site, rest):
 
 
 def _sample(server, workload, site, plan):
-    with server.start(site, workload, plan.server_core) as running:
+    with server.start(site, workload, plan.server_place) as running:
         probe.check(workload, running.url, site.hashes[workload.file], site.prefix)
         amount = measure.warm_up(running, workload, site, plan, SECONDS)
         group = server.recipe.group
         argv, env = clients.command(workload, running.url, amount, site, group)
         pids = ",".join(map(str, running.pids()))
         # With both a list of processes and a command, perf samples the first while the second runs.
-        load = ["--pid", pids, "--", "taskset", "-c", str(plan.client_core), *argv]
+        load = ["--pid", pids, "--", *plan.client_place, *argv]
         done = subprocess.run(_record(site, load), env=env, capture_output=True, text=True,
                               check=False, timeout=300)
         if done.returncode != 0:

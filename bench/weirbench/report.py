@@ -246,7 +246,8 @@ def _environment(facts):
             f"- {env['cpu']}, {env['cores']} cores"
             f"{' (a virtual machine)' if env['hypervisor'] else ''}, {env['memory_mib']} MiB,"
             f" {env['system']}, Linux {env['kernel']}, governor {env['governor'] or 'unknown'}",
-            f"- server on core {env['server_core']}, client on core {env['client_core']}; loopback,"
+            f"- server on core {env['server_core']}, client on core {env['client_core']},"
+            f" niceness {env['niceness']}; loopback,"
             f" MTU {env['loopback_mtu']}; files on {env['files_on']}",
             f"- load average {env['load_average'][0]:.2f} before"
             + (f", {facts['load_average_after'][0]:.2f} after"

@@ -104,14 +104,14 @@ class Server:
         shutil.copy2(self.binary, copy)
         return replace(self, binary=str(copy))
 
-    def start(self, site, workload, core):
-        return Running(self, site, workload, core)
+    def start(self, site, workload, place):
+        return Running(self, site, workload, place)
 
 
 class Running:
     """A server that is up and listens. Use with `with`: nothing of it is left running."""
 
-    def __init__(self, server, site, workload, core):
+    def __init__(self, server, site, workload, place):
         self.server = server
         self.ports = sites.free_ports(PORT_NAMES)
         self.port = self.ports[server.recipe.port_name(workload.protocol)]
@@ -119,7 +119,7 @@ class Running:
         self.output = site.prefix / f"{server.name.replace('/', '_')}.out"
         self.command, self.config = self._prepare(site, workload)
         # A server must not outlive us, not even when we are killed.
-        guard = ["setpriv", "--pdeathsig", "TERM", "taskset", "-c", str(core)]
+        guard = ["setpriv", "--pdeathsig", "TERM", *place]
         with open(self.output, "wb") as out:
             self.process = subprocess.Popen(guard + self.command, cwd=site.prefix,
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=out)
