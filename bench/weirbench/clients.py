@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 
 SUITE = "TLS_AES_128_GCM_SHA256"
+GROUP = "X25519"
 # Groups of the key exchange: what h2load is told, and the word by which it reports them.
 GROUPS = {"X25519": "X25519", "P-256": "ECDH prime256v1"}
 
@@ -39,7 +40,7 @@ class Finished:
     command: list
 
 
-def command(workload, url, amount, site, group="X25519"):
+def command(workload, url, amount, site, group=GROUP):
     """(argv, environment) of the client; `amount` is requests for all but wrk, seconds for it."""
     env = dict(os.environ)
     if workload.client == "h2load":
@@ -101,7 +102,7 @@ def parse_bytes(text):
     return float(number) * 1024 ** " KMGT".index(unit or " ")
 
 
-def parse_h2load(text, workload, amount, group="X25519"):
+def parse_h2load(text, workload, amount, group=GROUP):
     total, started, done, good, failed, errored, timeout = map(int, _find(
         r"^requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, (\d+) failed,"
         r" (\d+) errored, (\d+) timeout", text, "the count of requests"))

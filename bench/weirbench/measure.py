@@ -84,6 +84,7 @@ class Cell:
     reason: str = ""
     samples: list = field(default_factory=list)
     amount: int = 0  # requests (wrk: seconds) of each run
+    odd_group: str = ""  # of the key exchange, where it is not the one that all should use
     wire_in: float | None = None  # bytes to the client per response, TLS included
     wire_out: float | None = None
     fields: list = field(default_factory=list)  # the header of the probe's response
@@ -174,6 +175,8 @@ def _start(cell, server, workload, site, plan, stack):
     with _errors_end(cell):
         running = stack.enter_context(server.start(site, workload, plan.server_place))
         cell.server_command, cell.config = running.command, running.config
+        if workload.tls and server.recipe.group != clients.GROUP:
+            cell.odd_group = server.recipe.group
         return running
     return None
 

@@ -10,6 +10,7 @@ MARKS = {
          f" {stats.SERVER_BUSY:.0%} and client above {stats.CLIENT_IDLE:.0%} of its core)",
     "~": f"noisy: rounds differ by more than {stats.NOISY_SPREAD:.0%}, or others took more than"
          f" {stats.NOISY_OTHERS:.0%} of the server's core",
+    "p": "key exchange on P-256: this server has no X25519",
 }
 
 
@@ -88,7 +89,8 @@ def number(value):
 
 
 def marks(cell):
-    return ("c" if cell.client_bound else "") + ("~" if cell.noisy else "")
+    found = {"c": cell.client_bound, "~": cell.noisy, "p": cell.odd_group}
+    return "".join(mark for mark, holds in found.items() if holds)
 
 
 def _figure(cell):
@@ -252,7 +254,7 @@ def _environment(facts):
             f"- load average {env['load_average'][0]:.2f} before"
             + (f", {facts['load_average_after'][0]:.2f} after"
                if "load_average_after" in facts else ""),
-            f"- weir's revision: {env['revision'] or 'unknown'}",
+            f"- revision of this repository: {env['revision'] or 'unknown'}",
             *(f"- {name}: {said}" for name, said in facts["servers"].items()),
             *(f"- client {name}: {said or 'missing'}" for name, said in env["clients"].items()),
             *warnings, ""]

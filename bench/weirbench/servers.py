@@ -4,6 +4,7 @@ A peer is a binary and a template in bench/peers: NAME.tuned.conf, a configurati
 NAME.tuned.args, a line of arguments for each kind of listener. weir is one more of the second kind.
 """
 
+import hashlib
 import os
 import pathlib
 import shlex
@@ -14,7 +15,7 @@ import subprocess
 import time
 from dataclasses import dataclass, field, replace
 
-from . import process, site as sites
+from . import clients, process, site as sites
 
 PEERS_DIR = pathlib.Path(__file__).resolve().parent.parent / "peers"
 START_S = 10.0
@@ -36,7 +37,7 @@ class Recipe:
     command: str
     version: str  # argument that prints the version
     protocols: frozenset = EVERYTHING
-    group: str = "X25519"  # of the key exchange
+    group: str = clients.GROUP  # of the key exchange
     clear_ports: dict = field(default_factory=dict)  # where cleartext protocols need own ports
 
     def port_name(self, protocol):
@@ -94,7 +95,11 @@ class Server:
         except (OSError, subprocess.TimeoutExpired) as e:
             return f"unknown ({e})"
         said = (done.stdout + done.stderr).strip()
-        return said.splitlines()[0] if said else "unknown"
+        version = said.splitlines()[0] if said else "unknown"
+        if not self.is_weir:
+            return version
+        digest = hashlib.sha256(pathlib.Path(self.binary).read_bytes()).hexdigest()
+        return f"{version} (program's SHA-256 {digest[:16]})"  # builds of one version differ
 
     def snapshot(self, folder):
         """This server run from a copy of its program: one that is rebuilt during a run stays the same."""

@@ -17,7 +17,8 @@ FACTS = {
     "environment": {
         "cpu": "a <CPU>", "cores": 2, "hypervisor": True, "memory_mib": 1, "system": "Debian",
         "kernel": "6", "governor": None, "server_core": 0, "client_core": 1, "loopback_mtu": "1",
-        "files_on": "ext4", "load_average": [0.0, 0.0, 0.0], "revision": None, "siblings": False, "niceness": 0,
+        "files_on": "ext4", "load_average": [0.0, 0.0, 0.0], "revision": None,
+        "siblings": False, "niceness": 0,
         "clients": {"h2load": "1"}},
 }
 
