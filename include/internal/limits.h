@@ -83,6 +83,9 @@
 
 /* ---- streams ---- */
 
+/* bytes of a DATA frame that we send: SETTINGS_MAX_FRAME_SIZE may allow more, nghttp2 makes none */
+#define LIMIT_DATA_FRAME 16384
+
 /* streams, counted until handler and buffers are gone; on breach: REFUSED_STREAM */
 #define LIMIT_STREAMS 100
 /* refused streams of a connection: a client that has seen our SETTINGS has none */
