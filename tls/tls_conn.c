@@ -1,4 +1,5 @@
-/* See tls_conn.h.  Here: life of a connection, its handshake, and the hand-over to our own records. */
+/* See tls_conn.h.  Here: life of a connection, its handshake, and the hand-over to our own records.
+ */
 #include "tls_conn.h"
 
 #include <string.h>
