@@ -126,7 +126,7 @@ static unsigned files_get(struct files *f, const struct weir_request *r, struct 
         unsigned status = cache_get(f->cache, path, &resource);
         if (status != 0)
             return status;
-        *out = resource_choose(resource, r);
+        *out = resource_choose(&f->env, resource, r);
         if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
@@ -141,9 +141,9 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
                            struct file **out)
 {
     struct weir_str target = r->path;
-    const struct resource *resource = cache_find(f->cache, target);
+    struct resource *resource = cache_find(f->cache, target);
     if (resource != NULL) {
-        *out = resource_choose(resource, r);
+        *out = resource_choose(&f->env, resource, r);
         if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
