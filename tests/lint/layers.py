@@ -31,12 +31,14 @@ LIBRARIES = {
     "intel-ipsec-mb.h": "tls",
     "llhttp.h": "server/http/http1",
     "liburing.h": "server/io",
+    "brotli/": "server/http/files",
+    "zlib.h": "server/http/files",
     "sys/epoll.h": "server/io",
 }
 
 SYSTEM = re.compile(
     r"(sys|linux|arpa|netinet|net|sanitizer)/\w+\.h"
-    r"|(assert|ctype|dirent|dlfcn|errno|fcntl|float|getopt|immintrin|inttypes|limits|locale|math"
+    r"|(assert|ctype|dirent|dlfcn|endian|errno|fcntl|float|getopt|immintrin|inttypes|limits|locale|math"
     r"|netdb|poll|pthread|pwd|sched|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint"
     r"|stdio|stdlib|stdnoreturn|string|strings|syslog|threads|time|ucontext|unistd|x86intrin)\.h")
 

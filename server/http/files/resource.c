@@ -134,7 +134,7 @@ bool resource_is_stale(const struct resource *r)
 }
 
 /* Make the original from a sibling.  NULL: it cannot be done. */
-static struct file *resource_decode(const struct file_env *env, struct resource *r)
+static struct file *resource_make_original(const struct file_env *env, struct resource *r)
 {
     struct file **original = &r->files[CODING_IDENTITY];
     for (unsigned i = CODING_IDENTITY + 1; i < CODINGS && *original == NULL; i++) {
@@ -165,7 +165,7 @@ struct file *resource_choose(const struct file_env *env, struct resource *r,
         best_weight = weights[i];
     }
     if (best == NULL && weights[CODING_IDENTITY] > 0 && !r->is_undecodable)
-        best = resource_decode(env, r);
+        best = resource_make_original(env, r);
     for (unsigned i = 0; best == NULL && i < CODINGS; i++)
         best = r->files[i]; /* RFC 9110 12.5.3 leaves it to us; bytes are worth more than a 406 */
     return best;
