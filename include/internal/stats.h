@@ -22,6 +22,7 @@
     X(munmap)                                                                                      \
     X(newfstatat)                                                                                  \
     X(pread64)                                                                                     \
+    X(getdents64)                                                                                  \
     X(memfd_create)                                                                                \
     X(write)
 
