@@ -21,7 +21,10 @@
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \
     X(newfstatat)                                                                                  \
-    X(pread64)
+    X(pread64)                                                                                     \
+    X(getdents64)                                                                                  \
+    X(memfd_create)                                                                                \
+    X(write)
 
 struct stats {
     /* connections */

@@ -2,6 +2,7 @@
 #include "files_fake.h"
 
 #include "internal/limits.h"
+#include "text.h"
 
 #define NAMES 24
 #define CACHED 9
@@ -113,7 +114,8 @@ static void an_edit_in_place_shows_after_the_time_of_freshness(void **state)
     fake_open(&fake, (struct files_config){0});
     char before[64] = "";
     fake_get(&fake, "/a");
-    strncat(before, fake_field(&fake, "etag").ptr, fake_field(&fake, "etag").len);
+    text_add(before, sizeof(before), "%.*s", (int)fake_field(&fake, "etag").len,
+             fake_field(&fake, "etag").ptr);
 
     fake_put(&fake, "a", "longer");
     fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;

@@ -223,7 +223,7 @@ static unsigned entry_fill(struct cache *c, const struct entry *e, struct resour
 /* Make sure that the entry shows what is on disk.  Gives 0, or a status and the entry is gone. */
 static unsigned entry_refresh(struct cache *c, struct entry *e)
 {
-    if (resource_is_same(c->env, e->path, &e->resource)) {
+    if (resource_is_same(c->env, &e->resource)) {
         e->checked_ms = c->clock->now_ms;
         return 0;
     }

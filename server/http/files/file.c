@@ -232,9 +232,9 @@ static unsigned mode_status(mode_t mode)
     return S_ISDIR(mode) ? 308 : 404;
 }
 
-/* Take in the file behind fd.  Own: fd passes to *out, or is closed.  Gives 0 or a status. */
-static unsigned file_load(const struct file_env *env, int fd, struct file **out)
+unsigned file_adopt(const struct file_env *env, int fd, struct file **out)
 {
+    *out = NULL;
     struct stat st;
     env->root->stats->calls.fstat++;
     unsigned status = fstat(fd, &st) == -1 ? 500 : mode_status(st.st_mode);
@@ -265,5 +265,5 @@ unsigned file_open(const struct file_env *env, const char *path, struct file **o
     *out = NULL;
     int fd;
     unsigned status = root_open_file(env->root, path + 1, &fd);
-    return status == 0 ? file_load(env, fd, out) : status;
+    return status == 0 ? file_adopt(env, fd, out) : status;
 }

@@ -82,6 +82,12 @@ struct file_env {
  */
 unsigned file_open(const struct file_env *env, const char *path, struct file **out);
 
+/*
+ * The same from a descriptor.
+ * Own: fd passes to the file, or is closed.
+ */
+unsigned file_adopt(const struct file_env *env, int fd, struct file **out);
+
 /* True if st shows what f was opened from, unchanged. */
 bool file_is_same(const struct file *f, const struct stat *st);
 
