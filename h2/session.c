@@ -262,7 +262,8 @@ static enum weir_err conn_verdict(const struct h2_conn *h)
 static enum weir_err h2_feed(void *session, const struct weir_slice *in)
 {
     struct h2_conn *h = session;
-    WEIR_ASSERT(h->error == 0 && h->fatal == WEIR_OK);
+    if (h->error != 0 || h->fatal != WEIR_OK)
+        return conn_verdict(h); /* found by pull(), or outside of both */
     if (h->state == H2_ENDING)
         return WEIR_PROTO; /* nghttp2 has ended the connection itself, and its GOAWAY is out */
     h->is_pumping = true;
