@@ -80,8 +80,7 @@ void h2_conn_add_stream(struct h2_conn *h, struct h2_stream *s)
 static void conn_free_stream(struct h2_conn *h, struct h2_stream *s)
 {
     h2_stream_free(s);
-    if (--h->stream_count == 0)
-        h->idle_ms = h->env->clock->now_ms;
+    h->stream_count--;
 }
 
 void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s)
@@ -102,6 +101,7 @@ void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s)
     if (!s->is_closed || (s->is_handed && !s->is_answered))
         return;
     streams_remove(&h->live, s);
+    h->idle_ms = h->env->clock->now_ms;
     if (s->framed_end <= h->host->sent)
         conn_free_stream(h, s);
     else
@@ -272,7 +272,8 @@ static enum weir_err conn_verdict(const struct h2_conn *h)
 static enum weir_err h2_feed(void *session, const struct weir_slice *in)
 {
     struct h2_conn *h = session;
-    WEIR_ASSERT(h->error == 0 && h->fatal == WEIR_OK);
+    if (h->error != 0 || h->fatal != WEIR_OK)
+        return conn_verdict(h); /* found by pull(), or outside of both */
     if (h->state == H2_ENDING)
         return WEIR_PROTO; /* nghttp2 has ended the connection itself, and its GOAWAY is out */
     h->is_pumping = true;
@@ -360,6 +361,15 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
     return h->is_blocked || list_first(&h->ending) != NULL ? WEIR_AGAIN : WEIR_OK;
 }
 
+/*
+ * No stream is open, and the answers of all have left.  Streams that wait in `leaving` to be freed
+ * are not asked: nothing need ever happen again that would free them.
+ */
+static bool conn_is_idle(const struct h2_conn *h)
+{
+    return h->live.first == NULL && h->framed <= h->host->sent;
+}
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -377,7 +387,7 @@ static uint64_t h2_deadline(const void *session)
         at = earlier(at, h->settings_ms + LIMIT_SETTINGS_ACK_MS);
     if (h->header_ms != 0)
         at = earlier(at, h->header_ms + LIMIT_HEADER_MS);
-    if (h->state == H2_OPEN && h->stream_count == 0)
+    if (h->state == H2_OPEN && conn_is_idle(h))
         at = earlier(at, h->idle_ms + LIMIT_IDLE_MS);
     if (h->state == H2_NOTIFIED)
         at = earlier(at, h->notified_ms + LIMIT_GOAWAY_STEP_MS);

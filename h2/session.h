@@ -67,7 +67,7 @@ struct h2_conn {
     uint64_t opened_ms;   /* when the session was opened */
     uint64_t settings_ms; /* when our SETTINGS went out; 0 before */
     uint64_t header_ms;   /* when the first byte of an open field section arrived; 0 for none */
-    uint64_t idle_ms;     /* when the last stream ended, or the session was opened */
+    uint64_t idle_ms;     /* when the last stream was closed, or the session was opened */
     uint64_t notified_ms; /* when the first GOAWAY was queued */
 };
 
