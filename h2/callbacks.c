@@ -50,15 +50,9 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
 {
     (void)ng;
     struct h2_conn *h = h2_conn_from(opaque);
-    const struct budget_frame frame = {(uint32_t)hd->length, hd->type, hd->flags};
-    uint64_t now_ms = h->env->clock->now_ms;
-    if (!budget_on_frame(&h->budget, &frame, now_ms))
-        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
-    if (hd->type == NGHTTP2_HEADERS) {
-        h->header_ms = now_ms;
-        if ((hd->stream_id & 1) != 0 && (uint32_t)hd->stream_id <= h->ids.highest)
-            check_old_stream(h, hd->stream_id);
-    }
+    if (hd->type == NGHTTP2_HEADERS && (hd->stream_id & 1) != 0 &&
+        (uint32_t)hd->stream_id <= h->ids.highest)
+        check_old_stream(h, hd->stream_id);
     return go_on(h);
 }
 
@@ -66,7 +60,6 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
 static int open_stream(struct h2_conn *h, int32_t id)
 {
     ids_open(&h->ids, (uint32_t)id);
-    budget_on_stream(&h->budget);
     h->receiving = NULL;
     h2_conn_reap_streams(h);
     if (h->stream_count >= LIMIT_STREAMS) {
@@ -133,7 +126,6 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
     switch (frame->hd.type) {
     case NGHTTP2_HEADERS: {
         struct h2_stream *s = h->receiving;
-        h->header_ms = 0;
         h->receiving = NULL;
         if (s == NULL || s->id != frame->hd.stream_id)
             break;
@@ -253,6 +245,10 @@ static void shared_make(void)
     nghttp2_option_set_no_closed_streams(o, 1);
     nghttp2_option_set_builtin_recv_extension_type(o, NGHTTP2_PRIORITY_UPDATE);
     nghttp2_option_set_max_deflate_dynamic_table_size(o, LIMIT_HPACK_TABLE);
+    /* These are counted by budget.h: nghttp2 does so by a clock of its own, and CONTINUATION frames
+     * once more for every piece that a head comes in. */
+    nghttp2_option_set_stream_reset_rate_limit(o, UINT64_MAX, UINT64_MAX);
+    nghttp2_option_set_max_continuations(o, SIZE_MAX);
     shared = (struct h2_shared){c, o};
 }
 
