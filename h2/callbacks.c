@@ -171,6 +171,13 @@ static int on_data_chunk(nghttp2_session *ng, uint8_t flags, int32_t id, const u
     return go_on(h);
 }
 
+/* Whether we reset a stream for something that the peer did.  INTERNAL_ERROR is a fault of ours. */
+static bool is_provoked(uint32_t error_code)
+{
+    return error_code != NGHTTP2_NO_ERROR && error_code != NGHTTP2_REFUSED_STREAM &&
+           error_code != NGHTTP2_INTERNAL_ERROR;
+}
+
 static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
 {
     struct h2_conn *h = h2_conn_from(opaque);
@@ -182,8 +189,7 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
         break;
     case NGHTTP2_RST_STREAM:
         ids_reset(&h->ids, (uint32_t)frame->hd.stream_id);
-        if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
-            frame->rst_stream.error_code != NGHTTP2_REFUSED_STREAM &&
+        if (is_provoked(frame->rst_stream.error_code) &&
             !budget_on_own_reset(&h->budget, h->env->clock->now_ms))
             h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
         break;

@@ -260,6 +260,27 @@ static void a_source_that_fails_ends_its_stream_alone(void **state)
     assert_true(peer_deinit(&p));
 }
 
+/* What our own disks and handlers do wrong is nothing that a peer can be told to calm down for. */
+static void sources_that_fail_are_not_held_against_the_peer(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    uint32_t id = 1;
+    for (; id < 2 * 60; id += 2)
+        peer_get(&p, id, id % 4 == 1 ? "/cut?2000" : "/status?99");
+    peer_get(&p, id, "/size?2000");
+    peer_turn(&p);
+    peer_number(&p, NGHTTP2_WINDOW_UPDATE, 0, 1000000);
+    peer_turn(&p);
+
+    assert_int_equal(p.goaways, 0);
+    assert_int_equal(peer_seen(&p, 1)->rst_code, NGHTTP2_INTERNAL_ERROR);
+    assert_int_equal(peer_seen(&p, 3)->rst_code, NGHTTP2_INTERNAL_ERROR);
+    assert_int_equal(peer_seen(&p, id)->body_len, 2000);
+    assert_true(peer_deinit(&p));
+}
+
 static void unusable_responses_end_their_stream(void **state)
 {
     (void)state;
@@ -455,6 +476,7 @@ int main(void)
         cmocka_unit_test(late_answers_find_a_stream_that_is_gone),
         cmocka_unit_test(sources_that_have_nothing_yet_are_resumed),
         cmocka_unit_test(a_source_that_fails_ends_its_stream_alone),
+        cmocka_unit_test(sources_that_fail_are_not_held_against_the_peer),
         cmocka_unit_test(unusable_responses_end_their_stream),
         cmocka_unit_test(flow_control_windows_of_any_size_are_kept),
         cmocka_unit_test(small_budgets_give_the_same_bytes_as_large_ones),
