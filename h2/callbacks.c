@@ -111,12 +111,11 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, nghttp2_rc
     return go_on(h);
 }
 
-/* RFC 7541 4.2: every value counts, in order, since the smallest must be told to the decoder. */
 static void on_settings(struct h2_conn *h, const nghttp2_settings *settings)
 {
     for (size_t i = 0; i < settings->niv; i++) {
         if (settings->iv[i].settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
-            h2_conn_fail_with(h, fields_encoder_resize(&h->fields, settings->iv[i].value));
+            fields_encoder_note_size(&h->fields, settings->iv[i].value);
     }
 }
 
@@ -194,7 +193,10 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
             h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
         break;
     case NGHTTP2_SETTINGS:
-        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
+        /* Further acknowledgements that are due follow at once, before any field section. */
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0)
+            h2_conn_fail_with(h, fields_encoder_apply_sizes(&h->fields));
+        else
             h->settings_ms = h->env->clock->now_ms;
         break;
     case NGHTTP2_GOAWAY:

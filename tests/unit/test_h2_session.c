@@ -431,6 +431,47 @@ static void cuts_of_the_input_change_nothing(void **state)
     assert_true(peer_deinit(&whole));
 }
 
+/* Responses are blocks of one HPACK stream: a frame that waits must not run ahead of the peer. */
+static void table_sizes_take_effect_with_their_acknowledgement(void **state)
+{
+    (void)state;
+    for (size_t budget = 1; budget < 200; budget++) {
+        struct peer p;
+        peer_start(&p);
+        peer_setting(&p, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0);
+        peer_get(&p, 1, "/size?10");
+        peer_turn(&p);
+        assert_int_equal(nghttp2_hd_inflate_change_table_size(p.inflater, 0), 0);
+
+        /* HEADERS wait for room while the new size arrives. */
+        p.is_slow = true;
+        p.budget = budget;
+        peer_get(&p, 3, "/size?10");
+        peer_get(&p, 5, "/size?10");
+        peer_turn(&p);
+        peer_setting(&p, NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 4096);
+        peer_get(&p, 7, "/size?10");
+        peer_send(&p);
+        /* Read up to the acknowledgement with the old size, and what follows with the new one. */
+        size_t acks = 0;
+        while (acks < 1 && p.pulled != WEIR_NOMEM) {
+            p.budget = p.out.len + 1;
+            p.trace_len = 0;
+            peer_pull(&p);
+            peer_take(&p, p.out.len);
+            acks += memchr(p.trace, 's', p.trace_len) != NULL;
+        }
+        assert_int_equal(nghttp2_hd_inflate_change_table_size(p.inflater, 4096), 0);
+        p.is_slow = false;
+        p.budget = LIMIT_STAGED_OUTPUT;
+        peer_pull(&p);
+
+        for (uint32_t id = 1; id <= 7; id += 2)
+            assert_int_equal(peer_seen(&p, id)->body_len, 10);
+        assert_true(peer_deinit(&p));
+    }
+}
+
 /* What waits for a window waits for nothing any more. */
 static void a_peer_that_has_sent_its_last_opens_no_window(void **state)
 {
@@ -482,6 +523,7 @@ int main(void)
         cmocka_unit_test(small_budgets_give_the_same_bytes_as_large_ones),
         cmocka_unit_test(resets_find_frames_that_wait_for_room),
         cmocka_unit_test(cuts_of_the_input_change_nothing),
+        cmocka_unit_test(table_sizes_take_effect_with_their_acknowledgement),
         cmocka_unit_test(a_peer_that_has_sent_its_last_opens_no_window),
         cmocka_unit_test(fields_that_no_frame_holds_end_the_connection),
     };
