@@ -47,6 +47,7 @@ bool budget_on_frame(struct budget *b, const struct budget_frame *f, uint64_t no
     case NGHTTP2_DATA: return budget_on_payload(b, f, NGHTTP2_FLAG_END_STREAM);
     case NGHTTP2_HEADERS:
         b->continuations = 0;
+        b->window_updates_allowed += LIMIT_WINDOW_UPDATES_PER_STREAM;
         return budget_on_payload(b, f, NGHTTP2_FLAG_END_STREAM | NGHTTP2_FLAG_END_HEADERS);
     case NGHTTP2_CONTINUATION:
         if (f->len == 0 && (f->flags & NGHTTP2_FLAG_END_HEADERS) == 0)
@@ -59,11 +60,6 @@ bool budget_on_frame(struct budget *b, const struct budget_frame *f, uint64_t no
         return bucket_take(&b->control, now_ms);
     default: return bucket_take(&b->control, now_ms);
     }
-}
-
-void budget_on_stream(struct budget *b)
-{
-    b->window_updates_allowed += LIMIT_WINDOW_UPDATES_PER_STREAM;
 }
 
 void budget_on_data_sent(struct budget *b)

@@ -2,8 +2,8 @@
  * What a peer may make a connection do before it is told to calm down.
  *
  * nghttp2 1.52 counts little of this itself.  One object per connection counts all of it, at the
- * frame header where possible, so that a flood costs its sender more than us.  The numbers are in
- * internal/limits.h.  Every function answers whether the peer is still within its limits.
+ * frame head where possible (heads.h), so that a flood costs its sender more than us.  The numbers
+ * are in internal/limits.h.  Every function answers whether the peer is still within its limits.
  */
 #ifndef H2_BUDGET_H
 #define H2_BUDGET_H
@@ -42,8 +42,7 @@ void budget_init(struct budget *b, uint64_t now_ms);
 /* A frame header has arrived. */
 bool budget_on_frame(struct budget *b, const struct budget_frame *f, uint64_t now_ms);
 
-/* A stream was opened; a DATA frame was sent; a response was answered in full. */
-void budget_on_stream(struct budget *b);
+/* A DATA frame was sent; a response was answered in full. */
 void budget_on_data_sent(struct budget *b);
 void budget_on_complete(struct budget *b);
 

@@ -61,12 +61,7 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
 {
     (void)ng;
     struct h2_conn *h = h2_conn_from(opaque);
-    const struct budget_frame frame = {(uint32_t)hd->length, hd->type, hd->flags};
-    uint64_t now_ms = h->env->clock->now_ms;
-    if (!budget_on_frame(&h->budget, &frame, now_ms))
-        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
     if (hd->type == NGHTTP2_HEADERS) {
-        h->header_ms = now_ms;
         if ((hd->stream_id & 1) != 0 && (uint32_t)hd->stream_id <= h->ids.highest)
             check_old_stream(h, hd->stream_id);
     } else if (hd->type == NGHTTP2_SETTINGS) {
@@ -81,7 +76,6 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
 static int open_stream(struct h2_conn *h, int32_t id)
 {
     ids_open(&h->ids, (uint32_t)id);
-    budget_on_stream(&h->budget);
     h->receiving = NULL;
     h2_conn_reap_streams(h);
     if (h->stream_count >= LIMIT_STREAMS) {
@@ -151,7 +145,7 @@ static void on_settings(struct h2_conn *h, const nghttp2_settings *settings)
     for (size_t i = 0; i < settings->niv; i++) {
         const nghttp2_settings_entry *entry = &settings->iv[i];
         if (entry->settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
-            h2_conn_fail_with(h, fields_encoder_resize(&h->fields, entry->value));
+            fields_encoder_note_size(&h->fields, entry->value);
         else if (entry->settings_id == NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)
             on_initial_window(h, entry->value);
     }
@@ -163,7 +157,6 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
     switch (frame->hd.type) {
     case NGHTTP2_HEADERS: {
         struct h2_stream *s = h->receiving;
-        h->header_ms = 0;
         h->receiving = NULL;
         if (s == NULL || s->id != frame->hd.stream_id)
             break;
@@ -215,8 +208,8 @@ static int on_data_chunk(nghttp2_session *ng, uint8_t flags, int32_t id, const u
     return go_on(h);
 }
 
-/* Whether a stream was reset for what the peer did, not for what happened to us. */
-static bool is_peers_fault(uint32_t error_code)
+/* Whether we reset a stream for something that the peer did.  INTERNAL_ERROR is a fault of ours. */
+static bool is_provoked(uint32_t error_code)
 {
     return error_code != NGHTTP2_NO_ERROR && error_code != NGHTTP2_REFUSED_STREAM &&
            error_code != NGHTTP2_INTERNAL_ERROR;
@@ -233,12 +226,15 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
         break;
     case NGHTTP2_RST_STREAM:
         ids_reset(&h->ids, (uint32_t)frame->hd.stream_id);
-        if (is_peers_fault(frame->rst_stream.error_code) &&
+        if (is_provoked(frame->rst_stream.error_code) &&
             !budget_on_own_reset(&h->budget, h->env->clock->now_ms))
             h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
         break;
     case NGHTTP2_SETTINGS:
-        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) == 0)
+        /* Further acknowledgements that are due follow at once, before any field section. */
+        if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0)
+            h2_conn_fail_with(h, fields_encoder_apply_sizes(&h->fields));
+        else
             h->settings_ms = h->env->clock->now_ms;
         break;
     case NGHTTP2_GOAWAY:
@@ -297,6 +293,10 @@ static void shared_make(void)
     nghttp2_option_set_no_closed_streams(o, 1);
     nghttp2_option_set_builtin_recv_extension_type(o, NGHTTP2_PRIORITY_UPDATE);
     nghttp2_option_set_max_deflate_dynamic_table_size(o, LIMIT_HPACK_TABLE);
+    /* These are counted by budget.h: nghttp2 does so by a clock of its own, and CONTINUATION frames
+     * once more for every piece that a head comes in. */
+    nghttp2_option_set_stream_reset_rate_limit(o, UINT64_MAX, UINT64_MAX);
+    nghttp2_option_set_max_continuations(o, SIZE_MAX);
     shared = (struct h2_shared){c, o};
 }
 

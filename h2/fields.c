@@ -39,13 +39,26 @@ void fields_encoder_deinit(struct fields_encoder *e)
     *e = (struct fields_encoder){0};
 }
 
-enum weir_err fields_encoder_resize(struct fields_encoder *e, uint32_t table_len)
+void fields_encoder_note_size(struct fields_encoder *e, uint32_t table_len)
 {
     if (table_len > LIMIT_HPACK_TABLE)
         table_len = LIMIT_HPACK_TABLE;
+    if (!e->has_noted || table_len < e->noted_min)
+        e->noted_min = table_len;
+    e->noted_last = table_len;
+    e->has_noted = true;
+}
+
+enum weir_err fields_encoder_apply_sizes(struct fields_encoder *e)
+{
+    if (!e->has_noted)
+        return WEIR_OK;
+    e->has_noted = false;
     e->generation++; /* the next section begins with the new size */
-    int rv = nghttp2_hd_deflate_change_table_size(e->deflater, table_len);
-    return rv == 0 ? WEIR_OK : WEIR_NOMEM;
+    if (nghttp2_hd_deflate_change_table_size(e->deflater, e->noted_min) != 0 ||
+        nghttp2_hd_deflate_change_table_size(e->deflater, e->noted_last) != 0)
+        return WEIR_NOMEM;
+    return WEIR_OK;
 }
 
 /* ---- reading an encoding, as far as needed to see what it does to the table ---- */

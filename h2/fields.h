@@ -14,6 +14,7 @@
 #define H2_FIELDS_H
 
 #include <nghttp2/nghttp2.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,9 @@ struct fields_encoder {
     nghttp2_hd_deflater *deflater;
     struct fields_memo *memo; /* last encodings; NULL until the first */
     uint64_t generation;      /* counts changes of the dynamic table */
+    bool has_noted;           /* sizes of the table that are not in effect yet: */
+    uint32_t noted_min;       /* the smallest of them */
+    uint32_t noted_last;
 };
 
 /* Err: WEIR_NOMEM. */
@@ -43,9 +47,18 @@ enum weir_err fields_encoder_init(struct fields_encoder *e, nghttp2_mem *memory)
 /* Legal on a zeroed struct. */
 void fields_encoder_deinit(struct fields_encoder *e);
 
-/* The peer's SETTINGS_HEADER_TABLE_SIZE (RFC 7541 4.2).  Err: WEIR_NOMEM. */
+/*
+ * The peer's SETTINGS_HEADER_TABLE_SIZE: to be told of at once, in effect with our acknowledgement.
+ * Why: the peer's decoder changes when that arrives, and a field section may wait in front of it.
+ */
+void fields_encoder_note_size(struct fields_encoder *e, uint32_t table_len);
+
+/*
+ * SETTINGS were acknowledged: sections from here on keep to the sizes noted, the smallest of which
+ * has to be told to the decoder as well (RFC 7541 4.2).  Err: WEIR_NOMEM.
+ */
 WEIR_MUST_USE
-enum weir_err fields_encoder_resize(struct fields_encoder *e, uint32_t table_len);
+enum weir_err fields_encoder_apply_sizes(struct fields_encoder *e);
 
 /*
  * Encode :status, the response's fields and date; `scratch` has FIELDS_ENCODED_MAX bytes.

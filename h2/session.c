@@ -234,6 +234,7 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     h->opened_ms = host->opened_ms;
     h->idle_ms = env->clock->now_ms;
     budget_init(&h->budget, h->idle_ms);
+    heads_init(&h->heads);
 
     h->memory = h2_memory(env->mem);
     if (fields_encoder_init(&h->fields, &h->memory) != WEIR_OK ||
@@ -276,11 +277,14 @@ static enum weir_err h2_feed(void *session, const struct weir_slice *in)
         return conn_verdict(h); /* found by pull(), or outside of both */
     if (h->state == H2_ENDING)
         return WEIR_PROTO; /* nghttp2 has ended the connection itself, and its GOAWAY is out */
+    size_t len = heads_scan(&h->heads, &h->budget, in->ptr, in->len, h->env->clock->now_ms);
     h->is_pumping = true;
-    ssize_t rv = nghttp2_session_mem_recv(h->ng, in->ptr, in->len);
+    ssize_t rv = nghttp2_session_mem_recv(h->ng, in->ptr, len);
     h->is_pumping = false;
     if (rv < 0)
         conn_on_fatal(h, (int)rv);
+    if (len < in->len)
+        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
     conn_terminate(h);
     return conn_verdict(h);
 }
@@ -385,8 +389,8 @@ static uint64_t h2_deadline(const void *session)
         at = earlier(at, h->opened_ms + LIMIT_PREFACE_MS);
     else if (!h->settings_acked && h->settings_ms != 0)
         at = earlier(at, h->settings_ms + LIMIT_SETTINGS_ACK_MS);
-    if (h->header_ms != 0)
-        at = earlier(at, h->header_ms + LIMIT_HEADER_MS);
+    if (heads_in_section(&h->heads))
+        at = earlier(at, h->heads.section_since_ms + LIMIT_HEADER_MS);
     if (h->state == H2_OPEN && conn_is_idle(h))
         at = earlier(at, h->idle_ms + LIMIT_IDLE_MS);
     if (h->state == H2_NOTIFIED)
@@ -407,7 +411,7 @@ static enum weir_err h2_timeout(void *session)
     else if (h->settings_received && !h->settings_acked && h->settings_ms != 0 &&
              now_ms >= h->settings_ms + LIMIT_SETTINGS_ACK_MS)
         h2_conn_fail(h, NGHTTP2_SETTINGS_TIMEOUT);
-    else if (h->header_ms != 0 && now_ms >= h->header_ms + LIMIT_HEADER_MS)
+    else if (heads_in_section(&h->heads) && now_ms >= h->heads.section_since_ms + LIMIT_HEADER_MS)
         h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
     else if (h->state == H2_NOTIFIED)
         h2_conn_leave(h);

@@ -11,6 +11,7 @@
 
 #include "budget.h"
 #include "fields.h"
+#include "heads.h"
 #include "ids.h"
 #include "internal/protocol.h"
 #include "stream.h"
@@ -48,6 +49,7 @@ struct h2_conn {
     enum weir_err fatal;    /* not OK: there is nothing more to be said */
 
     struct budget budget;
+    struct heads heads;
     struct fields_encoder fields;
     struct ids ids;
 
@@ -66,7 +68,6 @@ struct h2_conn {
     int64_t widest;       /* largest send window of a stream when a SETTINGS frame began */
     uint64_t opened_ms;   /* when the session was opened */
     uint64_t settings_ms; /* when our SETTINGS went out; 0 before */
-    uint64_t header_ms;   /* when the first byte of an open field section arrived; 0 for none */
     uint64_t idle_ms;     /* when the last stream was closed, or the session was opened */
     uint64_t notified_ms; /* when the first GOAWAY was queued */
 };

@@ -105,6 +105,41 @@ static void a_field_section_has_to_end_in_time(void **state)
     }
 }
 
+/* Field sections that lead to no request are over as well when their last byte has come. */
+static void field_sections_that_are_not_taken_leave_no_clock_behind(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct peer p;
+        peer_start(&p);
+        uint32_t id = 1;
+        for (; id < 2 * LIMIT_STREAMS - 2; id += 2)
+            peer_get(&p, id, "/late?10");
+        if (kind == 0) { /* refused */
+            peer_get(&p, id, "/late?10");
+            peer_get(&p, id + 2, "/late?10");
+            peer_get(&p, id + 4, "/late?10");
+        } else if (kind == 1) { /* malformed, seen in the middle */
+            const nghttp2_nv nva[] = {peer_nv(":bad", "GET"), peer_nv("x", "y")};
+            peer_fields(&p, id, END, nva, 2, 16384);
+        } else if (kind == 2) { /* malformed, seen at the end */
+            const nghttp2_nv nva[] = {peer_nv(":method", "GET")};
+            peer_fields(&p, id, END, nva, 1, 16384);
+        } else { /* trailers of a stream that we have reset */
+            peer_ask(&p, id, 0, "POST", "/size?10");
+            peer_turn(&p);
+            assert_true(peer_seen(&p, id)->is_reset);
+            const nghttp2_nv nva[] = {peer_nv("x", "y")};
+            peer_fields(&p, id, END, nva, 1, 16384);
+        }
+        peer_turn(&p);
+        peer_wait(&p, LIMIT_HEADER_MS + 1);
+        assert_int_equal(p.fed, WEIR_OK);
+        assert_int_equal(p.goaways, 0);
+        assert_true(peer_deinit(&p));
+    }
+}
+
 static void an_idle_connection_is_drained(void **state)
 {
     (void)state;
@@ -145,6 +180,9 @@ static void streams_and_output_on_its_way_are_not_idle(void **state)
     peer_pull(&p);
     assert_int_equal(h2_protocol.deadline(p.session), PROTOCOL_NO_DEADLINE);
 
+    peer_take(&p, p.out.len);
+    assert_int_equal(h2_protocol.deadline(p.session), PROTOCOL_NO_DEADLINE);
+    peer_pull(&p); /* the end of a body from a map follows when the body has left */
     peer_take(&p, p.out.len);
     assert_int_equal(h2_protocol.deadline(p.session), p.clock.now_ms + LIMIT_IDLE_MS);
     assert_true(peer_deinit(&p));
@@ -200,6 +238,7 @@ int main(void)
         cmocka_unit_test(a_preface_that_does_not_come_ends_without_a_word),
         cmocka_unit_test(settings_that_are_not_acknowledged_end_the_connection),
         cmocka_unit_test(a_field_section_has_to_end_in_time),
+        cmocka_unit_test(field_sections_that_are_not_taken_leave_no_clock_behind),
         cmocka_unit_test(an_idle_connection_is_drained),
         cmocka_unit_test(streams_and_output_on_its_way_are_not_idle),
         cmocka_unit_test(what_is_not_http2_is_told_so),

@@ -30,6 +30,85 @@ static void assert_alive(struct peer *p, uint32_t id)
 
 /* ---- floods of frames ---- */
 
+struct flood {
+    const char *name;
+    unsigned type;
+    unsigned flags;
+    uint32_t id;
+    size_t len;
+    unsigned allowed; /* so many, and not one more */
+};
+
+static const struct flood floods[] = {
+    {"PING", NGHTTP2_PING, 0, 0, 8, LIMIT_CONTROL_FRAMES},
+    {"PING ACK", NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0, 8, LIMIT_CONTROL_FRAMES},
+    {"SETTINGS", NGHTTP2_SETTINGS, 0, 0, 0, LIMIT_CONTROL_FRAMES},
+    {"PRIORITY", NGHTTP2_PRIORITY, 0, 7, 5, LIMIT_CONTROL_FRAMES},
+    {"PRIORITY_UPDATE", NGHTTP2_PRIORITY_UPDATE, 0, 0, 7, LIMIT_CONTROL_FRAMES},
+    {"PRIORITY_UPDATE, long", NGHTTP2_PRIORITY_UPDATE, 0, 0, 70, LIMIT_CONTROL_FRAMES},
+    {"unknown", 0xbb, 0, 1, 0, LIMIT_CONTROL_FRAMES},
+    {"unknown, with payload", 0xbb, 0xff, 3, 30, LIMIT_CONTROL_FRAMES},
+    {"GOAWAY", NGHTTP2_GOAWAY, 0, 0, 8, LIMIT_CONTROL_FRAMES},
+    {"WINDOW_UPDATE", NGHTTP2_WINDOW_UPDATE, 0, 0, 4,
+     LIMIT_CONTROL_FRAMES + LIMIT_WINDOW_UPDATES + 2 * LIMIT_WINDOW_UPDATES_PER_STREAM},
+    {"empty DATA", NGHTTP2_DATA, 0, 3, 0, LIMIT_EMPTY_FRAMES},
+    {"empty DATA for a stream that is gone", NGHTTP2_DATA, 0, 1, 0, LIMIT_EMPTY_FRAMES},
+    {"RST_STREAM for a stream that is gone", NGHTTP2_RST_STREAM, 0, 1, 4, LIMIT_PEER_RESETS},
+};
+
+/* Stream 1 is over, stream 3 has a body on its way; `flood` comes n times. */
+static void play_flood(struct peer *p, const struct flood *flood, unsigned n, size_t step)
+{
+    static const uint8_t zeros[80];
+    static const uint8_t update[80] = {0, 0, 0, 3, 'u', '=', '1'};
+    const uint8_t *payload = flood->type == NGHTTP2_PRIORITY_UPDATE ? update : zeros;
+    static const uint8_t one[4] = {0, 0, 0, 1};
+    if (flood->type == NGHTTP2_WINDOW_UPDATE)
+        payload = one;
+    peer_init(p);
+    peer_hello(p);
+    peer_settings_ack(p);
+    peer_get(p, 1, "/none");
+    peer_ask(p, 3, 0, "POST", "/late?10");
+    peer_turn(p);
+    assert_true(peer_seen(p, 1)->has_ended);
+    for (unsigned i = 0; i < n; i++) {
+        peer_frame(p, flood->type, flood->flags, flood->id, payload, flood->len);
+        if (i % 50 == 0) { /* so that acknowledgements do not pile up */
+            peer_send_by(p, step);
+            peer_pull(p);
+        }
+    }
+    peer_send_by(p, step);
+    peer_pull(p);
+}
+
+static void floods_end_the_connection_at_their_limit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(floods) / sizeof(floods[0]); i++) {
+        const struct flood *f = &floods[i];
+        /* Before the flood one SETTINGS and its acknowledgement have been counted. */
+        unsigned before = f->allowed >= LIMIT_CONTROL_FRAMES ? 2 : 0;
+        for (size_t step = 9; step <= 10000; step += 9991) {
+            struct peer p;
+            play_flood(&p, f, f->allowed - before, step);
+            if (p.goaways != 0)
+                fail_msg("%s: ended by %u frames", f->name, f->allowed - before);
+            assert_int_equal(p.fed, WEIR_OK);
+            assert_true(peer_deinit(&p));
+
+            play_flood(&p, f, f->allowed - before + 1, step);
+            if (p.goaways != 1 || p.goaway_code != NGHTTP2_ENHANCE_YOUR_CALM)
+                fail_msg("%s: goaways=%u code=%u", f->name, p.goaways, p.goaway_code);
+            assert_int_equal(p.fed, WEIR_LIMIT);
+            assert_int_equal(p.stats.limit_breaches, 1);
+            assert_int_equal(p.pulled, WEIR_CLOSED);
+            assert_true(peer_deinit(&p));
+        }
+    }
+}
+
 static void budgets_come_back_with_time(void **state)
 {
     (void)state;
@@ -140,6 +219,35 @@ static void a_path_is_limited_in_length(void **state)
     assert_true(peer_deinit(&p));
 }
 
+/* HEADERS for `id` in n CONTINUATION frames; its field section is the bytes of one request. */
+static void ask_in_pieces(struct peer *p, uint32_t id, unsigned n)
+{
+    static const uint8_t block[] = {0x82, 0x86, 0x84, 0x01, 0x01, 'a'}; /* GET http / a */
+    peer_frame(p, NGHTTP2_HEADERS, END | (n == 0 ? END_HEADERS : 0), id, block, 2);
+    for (unsigned i = 1; i < n; i++)
+        peer_frame(p, NGHTTP2_CONTINUATION, 0, id, "\x0f\x2d\x01x", 4); /* a literal, not indexed */
+    if (n > 0)
+        peer_frame(p, NGHTTP2_CONTINUATION, END_HEADERS, id, block, 0);
+}
+
+static void continuations_are_limited(void **state)
+{
+    (void)state;
+    for (size_t step = 1; step <= 100; step += 11) {
+        struct peer p;
+        peer_start(&p);
+        ask_in_pieces(&p, 1, LIMIT_CONTINUATIONS);
+        peer_send_by(&p, step);
+        peer_pull(&p);
+        assert_int_equal(p.fed, WEIR_OK);
+        assert_int_equal(p.goaways, 0);
+
+        ask_in_pieces(&p, 3, LIMIT_CONTINUATIONS + 1);
+        peer_send_by(&p, step);
+        assert_ended(&p, NGHTTP2_ENHANCE_YOUR_CALM);
+    }
+}
+
 static void an_empty_continuation_has_to_be_the_last(void **state)
 {
     (void)state;
@@ -147,6 +255,24 @@ static void an_empty_continuation_has_to_be_the_last(void **state)
     peer_start(&p);
     peer_frame(&p, NGHTTP2_HEADERS, END, 1, "\x82\x86\x84\x01\x01\x61", 6);
     peer_frame(&p, NGHTTP2_CONTINUATION, 0, 1, NULL, 0);
+    assert_ended(&p, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+/* The field section of a refused stream is decoded, and thrown away, and limited all the same. */
+static void continuations_of_refused_streams_are_limited(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    for (uint32_t i = 0; i < LIMIT_STREAMS; i++)
+        peer_get(&p, 2 * i + 1, "/late?10");
+    peer_turn(&p);
+    peer_frame(&p, NGHTTP2_HEADERS, END, 2 * LIMIT_STREAMS + 1, "\x82\x86\x84\x01\x01\x61", 6);
+    for (unsigned i = 0; i < LIMIT_CONTINUATIONS; i++)
+        peer_frame(&p, NGHTTP2_CONTINUATION, 0, 2 * LIMIT_STREAMS + 1, "\x82", 1);
+    peer_turn(&p);
+    assert_int_equal(p.goaways, 0);
+    peer_frame(&p, NGHTTP2_CONTINUATION, 0, 2 * LIMIT_STREAMS + 1, "\x82", 1);
     assert_ended(&p, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
@@ -169,6 +295,40 @@ static void rapid_resets_end_the_connection(void **state)
     peer_get(&p, 2 * LIMIT_PEER_RESETS + 1, "/size?10");
     peer_number(&p, NGHTTP2_RST_STREAM, 2 * LIMIT_PEER_RESETS + 1, NGHTTP2_CANCEL);
     assert_ended(&p, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+/* A proxy whose clients go away now and then; all others are answered in full. */
+static void resets_among_answers_are_no_attack(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    unsigned resets = 0;
+    for (uint32_t round = 0; round < 15; round++) {
+        for (uint32_t i = 0; i < 100; i++) {
+            uint32_t id = 2 * (round * 100 + i) + 1;
+            peer_get(&p, id, i % 2 == 0 ? "/none" : "/late?10");
+            if (i % 2 == 0)
+                continue;
+            peer_number(&p, NGHTTP2_RST_STREAM, id, NGHTTP2_CANCEL);
+            resets++;
+        }
+        peer_turn(&p);
+        while (p.late_count > 0)
+            assert_int_equal(peer_answer(&p), WEIR_CLOSED);
+    }
+    /* Twice over what nghttp2 would allow by itself: the same client goes on. */
+    for (uint32_t i = 0; i < 500; i++) {
+        uint32_t id = 2 * (1500 + i) + 1;
+        peer_get(&p, id, "/none");
+        peer_number(&p, NGHTTP2_RST_STREAM, 1, NGHTTP2_CANCEL);
+        resets++;
+        if (i % 50 == 49)
+            peer_turn(&p);
+    }
+    assert_true(resets > 1000 + 33 * 5);
+    assert_alive(&p, 2 * 2000 + 1);
+    assert_true(peer_deinit(&p));
 }
 
 /* Frames that make a server reset a stream it has taken on (MadeYouReset). */
@@ -309,13 +469,17 @@ static void refusals_without_end_end_the_connection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(floods_end_the_connection_at_their_limit),
         cmocka_unit_test(budgets_come_back_with_time),
         cmocka_unit_test(floods_end_although_nothing_is_read),
         cmocka_unit_test(fields_are_limited_by_count),
         cmocka_unit_test(fields_are_limited_by_size),
         cmocka_unit_test(a_path_is_limited_in_length),
+        cmocka_unit_test(continuations_are_limited),
         cmocka_unit_test(an_empty_continuation_has_to_be_the_last),
+        cmocka_unit_test(continuations_of_refused_streams_are_limited),
         cmocka_unit_test(rapid_resets_end_the_connection),
+        cmocka_unit_test(resets_among_answers_are_no_attack),
         cmocka_unit_test(resets_that_a_peer_provokes_end_the_connection),
         cmocka_unit_test(a_window_that_settings_overflow_resets_no_end_of_streams),
         cmocka_unit_test(a_breach_behind_blocked_output_is_no_reason_to_fall_over),
