@@ -11,7 +11,7 @@
 
 #include "clock.h"
 #include "tls_conn.h"
-#include "context.h"
+#include "tls_context.h"
 #include "internal/assert.h"
 #include "mem.h"
 

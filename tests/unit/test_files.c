@@ -5,6 +5,7 @@
 #include <sys/time.h>
 
 #include "internal/limits.h"
+#include "map_guard.h"
 
 static struct fake fake;
 
@@ -288,6 +289,64 @@ static void a_file_that_shrinks_under_a_response_resets_it(void **state)
     free(bytes);
 }
 
+static void cut_short(struct fake *f, uint64_t offset)
+{
+    char path[512];
+    fake_path(f, "large", path);
+    if (offset == 0)
+        assert_int_equal(truncate(path, 100), 0);
+}
+
+static void bytes_that_are_lost_while_read_reset_the_response(void **state)
+{
+    (void)state;
+    assert_int_equal(map_guard_install(), WEIR_OK);
+    char *bytes = malloc(LARGE);
+    large_setup(bytes);
+    fake_write(&fake, "large", bytes, 60000); /* a map of less than a window */
+    fake.before_read = cut_short;
+
+    fake_get(&fake, "/large");
+
+    assert_true(fake.answer.is_broken);
+    fake.before_read = NULL;
+    assert_int_equal(fake_get(&fake, "/large")->body_len, 100);
+    free(bytes);
+}
+
+static void what_is_missing_is_not_looked_for_twice(void **state)
+{
+    (void)state;
+    fake_get(&fake, "/none");
+    uint64_t opened = fake.stats.calls.openat2;
+    uint64_t looked = fake.stats.calls.newfstatat;
+
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(fake_get(&fake, "/none")->status, 404);
+    assert_int_equal(fake.stats.calls.openat2, opened);
+    assert_int_equal(fake.stats.calls.newfstatat, looked);
+
+    fake_put(&fake, "none", "there");
+    fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+    assert_int_equal(fake_get(&fake, "/none")->status, 200);
+}
+
+static void a_map_that_was_edited_is_opened_anew(void **state)
+{
+    (void)state;
+    char *bytes = malloc(LARGE);
+    large_setup(bytes);
+    assert_int_equal(fake_get(&fake, "/large")->body_len, LARGE);
+
+    bytes[5]++;
+    fake.clock.now_ms++;
+    fake_write(&fake, "large", bytes, LARGE - 1);
+
+    assert_int_equal(fake_get(&fake, "/large")->body_len, LARGE - 1);
+    assert_memory_equal(fake.answer.body, bytes, LARGE - 1);
+    free(bytes);
+}
+
 static void a_warm_request_makes_no_system_call(void **state)
 {
     (void)state;
@@ -331,6 +390,9 @@ int main(void)
         CASE(want_of_descriptors_is_503_never_404),
         CASE(a_large_file_comes_whole_from_its_map),
         CASE(a_file_that_shrinks_under_a_response_resets_it),
+        CASE(bytes_that_are_lost_while_read_reset_the_response),
+        CASE(what_is_missing_is_not_looked_for_twice),
+        CASE(a_map_that_was_edited_is_opened_anew),
         CASE(a_warm_request_makes_no_system_call),
         CASE(a_root_that_cannot_be_read_is_refused),
     };

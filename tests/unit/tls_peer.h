@@ -15,7 +15,7 @@
 #include "clock.h"
 #include "tls_conn.h"
 #include "tls_conn_state.h"
-#include "context.h"
+#include "tls_context.h"
 #include "context_state.h"
 #include "mem.h"
 #include "record.h"

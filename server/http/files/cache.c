@@ -13,6 +13,7 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "mem.h"
+#include "missing.h"
 #include "path.h"
 
 #define INDEX_NAME "index.html"
@@ -42,6 +43,7 @@ struct cache {
     size_t max;                 /* files */
     size_t count;               /* of those, kept */
     struct entry *oldest;       /* where eviction looks first; NULL when empty */
+    struct missing missing;     /* paths that led nowhere */
 };
 
 /* Mix two words: the halves of their product. */
@@ -221,7 +223,7 @@ static unsigned entry_fill(struct cache *c, const struct entry *e, struct resour
 /* Make sure that the entry shows what is on disk.  Gives 0, or a status and the entry is gone. */
 static unsigned entry_refresh(struct cache *c, struct entry *e)
 {
-    if (resource_is_same(c->env, e->path, &e->resource)) {
+    if (resource_is_same(c->env, &e->resource)) {
         e->checked_ms = c->clock->now_ms;
         return 0;
     }
@@ -270,12 +272,16 @@ unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
     struct entry *e = cache_lookup(c, path, hash);
     unsigned status = 0;
     if (e == NULL) {
+        if (missing_has(&c->missing, hash, path, c->clock->now_ms))
+            return 404;
         status = entry_open(c, path, hash, &e);
     } else {
         e->is_used = true; /* one request alone does not make it worth keeping */
         if (!entry_is_recent(c, e) || resource_is_stale(&e->resource))
             status = entry_refresh(c, e);
     }
+    if (status == 404)
+        missing_add(&c->missing, hash, path, c->clock->now_ms);
     if (status == 0)
         *out = &e->resource;
     return status;

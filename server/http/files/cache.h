@@ -3,7 +3,8 @@
  *
  * An entry is taken to be what is on disk for LIMIT_CACHE_FRESH_MS; after that the first request
  * for it looks, and opens the file anew if it has changed.  When the cache is full, an entry that
- * was not asked for since it was last considered makes room (second chance).
+ * was not asked for since it was last considered makes room (second chance).  That a path leads
+ * nowhere is remembered for as long.
  *
  * Thread: one worker.
  */

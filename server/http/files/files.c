@@ -18,6 +18,7 @@
 #include "error_page.h"
 #include "failure.h"
 #include "internal/limits.h"
+#include "listing.h"
 #include "mime.h"
 #include "negotiate.h"
 #include "partial.h"
@@ -37,6 +38,7 @@ struct files {
     struct failures failures;
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
+    bool lists_directories;    /* see struct files_config */
     struct weir_str fallback;  /* Borrowed: see struct files_config */
     uint64_t random;           /* state of the generator of boundaries */
     struct weir_field options[2];
@@ -73,6 +75,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         return WEIR_NOMEM;
     f->clock = clock;
     f->fallback = config->fallback;
+    f->lists_directories = config->lists_directories;
     f->env = (struct file_env){
         .mem = mem,
         .root = &f->root,
@@ -126,8 +129,8 @@ static unsigned files_get(struct files *f, const struct weir_request *r, struct 
         unsigned status = cache_get(f->cache, path, &resource);
         if (status != 0)
             return status;
-        *out = resource_choose(resource, r);
-        if (file_is_current(*out))
+        *out = resource_choose(&f->env, resource, r);
+        if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
     return 503; /* it changes as we look */
@@ -141,10 +144,10 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
                            struct file **out)
 {
     struct weir_str target = r->path;
-    const struct resource *resource = cache_find(f->cache, target);
+    struct resource *resource = cache_find(f->cache, target);
     if (resource != NULL) {
-        *out = resource_choose(resource, r);
-        if (file_is_current(*out))
+        *out = resource_choose(&f->env, resource, r);
+        if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
     struct weir_str raw = path_cut_query(target);
@@ -217,11 +220,19 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
     file_respond(r, file, is_get ? &file->whole : &file->head);
 }
 
-/* There is no file at the path: a page of the operator's may stand in. */
+/* There is no file at the path: a list, or a page of the operator's, may stand in. */
 static void files_respond_missing(struct files *f, struct weir_request *r, struct weir_str path,
                                   bool is_get)
 {
     struct file *file;
+    if (f->lists_directories && path.len > 0 && path.ptr[path.len - 1] == '/' &&
+        !path_is_hidden(path)) {
+        unsigned status = listing_respond(r, &f->env, path, f->clock->date_s);
+        if (status != 0 && status != 404)
+            failures_answer(&f->failures, r, status);
+        if (status != 404)
+            return;
+    }
     bool is_page = negotiate_type(r, WEIR_STR("text/html")) > 0;
     if (f->fallback.len > 0 && is_page && path.len > 0 && mime_extension(path).len == 0 &&
         !path_is_hidden(path) && files_get(f, r, f->fallback, &file) == 0) {

@@ -24,6 +24,7 @@ struct files_config {
     const struct cache_rule *cache_rules; /* the operator's own; the first that matches counts */
     size_t cache_rule_count;
     bool ignores_siblings;    /* precompressed files, NAME.br and its kin, are not looked for */
+    bool lists_directories;   /* that have no index */
     struct weir_str fallback; /* path from the root, with '/', of the page that stands in for paths
                                  that only a script in it knows; empty: none */
 };
