@@ -149,6 +149,19 @@
 /* bytes of a trailer section; on breach: 431 */
 #define LIMIT_TRAILER_BYTES ((size_t)8 * 1024)
 
+/* ---- TLS; what breaks one of these is told by an alert (RFC 8446 6) ---- */
+
+/* bytes before the client's Finished: a post-quantum hello takes 2 KiB; on breach: close */
+#define LIMIT_HANDSHAKE_BYTES ((size_t)32 * 1024)
+/* KeyUpdates, empty records and user_canceled alerts without application data in between; on
+ * breach: unexpected_message */
+#define LIMIT_KEY_UPDATES 32
+#define LIMIT_EMPTY_RECORDS 32
+#define LIMIT_WARNINGS 4
+/* records that we seal under one key: AES-GCM bears 2^24.5 full ones (RFC 8446 5.5), and the last
+ * few are kept for the KeyUpdate and an alert; then the key is changed */
+#define LIMIT_KEY_RECORDS ((UINT64_C(1) << 24) - 8)
+
 static_assert(LIMIT_FIELDS < LIMIT_FIELDS_HARD, "431 comes before GOAWAY");
 static_assert(LIMIT_FIELD_BYTES < LIMIT_FIELD_BYTES_HARD, "431 comes before GOAWAY");
 static_assert((LIMIT_CONTINUATIONS + 1) * (size_t)16384 > LIMIT_FIELD_BYTES_HARD,
