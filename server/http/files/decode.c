@@ -104,6 +104,7 @@ unsigned decode_open(const struct file_env *env, const struct file *packed, enum
                      struct file **out)
 {
     struct sink s = {.stats = env->root->stats};
+    *out = NULL;
     s.stats->calls.memfd_create++;
     s.fd = memfd_create("weir decoded", MFD_CLOEXEC);
     if (s.fd == -1)
