@@ -114,5 +114,10 @@ unsigned decode_open(const struct file_env *env, const struct file *packed, enum
         root_close_file(env->root, s.fd);
         return 500;
     }
-    return file_adopt(env, s.fd, out);
+    unsigned status = file_adopt(env, s.fd, out);
+    if (status == 0) {
+        root_close_file(env->root, (*out)->fd); /* nobody else can change it */
+        (*out)->fd = -1;
+    }
+    return status;
 }
