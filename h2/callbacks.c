@@ -46,6 +46,17 @@ static void check_old_stream(struct h2_conn *h, int32_t id)
     }
 }
 
+/* The widest send window before the values of a SETTINGS frame that begins are taken over. */
+static void note_widest_window(struct h2_conn *h)
+{
+    h->widest = h->live.first == NULL ? 0 : INT32_MIN;
+    for (const struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
+        int64_t window = nghttp2_session_get_stream_remote_window_size(h->ng, s->id);
+        if (window > h->widest)
+            h->widest = window;
+    }
+}
+
 static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *opaque)
 {
     (void)ng;
@@ -58,6 +69,10 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
         h->header_ms = now_ms;
         if ((hd->stream_id & 1) != 0 && (uint32_t)hd->stream_id <= h->ids.highest)
             check_old_stream(h, hd->stream_id);
+    } else if (hd->type == NGHTTP2_SETTINGS) {
+        note_widest_window(h);
+    } else if (hd->type == NGHTTP2_PRIORITY && hd->stream_id == 0) {
+        h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); /* RFC 9113 6.3; nghttp2 looks at none of them */
     }
     return go_on(h);
 }
@@ -118,12 +133,27 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, nghttp2_rc
     return go_on(h);
 }
 
-/* RFC 7541 4.2: every value counts, in order, since the smallest must be told to the decoder. */
+/*
+ * A larger initial window widens that of every open stream; beyond 2^31-1 the whole connection is
+ * in error (RFC 9113 6.9.2), for which nghttp2 only resets the streams.
+ */
+static void on_initial_window(struct h2_conn *h, uint32_t window)
+{
+    h->widest += (int64_t)window - h->peer_window;
+    h->peer_window = window;
+    if (h->widest > INT32_MAX)
+        h2_conn_fail(h, NGHTTP2_FLOW_CONTROL_ERROR);
+}
+
+/* Every value counts, in order (RFC 9113 6.5.3, RFC 7541 4.2). */
 static void on_settings(struct h2_conn *h, const nghttp2_settings *settings)
 {
     for (size_t i = 0; i < settings->niv; i++) {
-        if (settings->iv[i].settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
-            h2_conn_fail_with(h, fields_encoder_resize(&h->fields, settings->iv[i].value));
+        const nghttp2_settings_entry *entry = &settings->iv[i];
+        if (entry->settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
+            h2_conn_fail_with(h, fields_encoder_resize(&h->fields, entry->value));
+        else if (entry->settings_id == NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)
+            on_initial_window(h, entry->value);
     }
 }
 
@@ -156,6 +186,12 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
         else
             on_settings(h, &frame->settings);
         break;
+    case NGHTTP2_PRIORITY_UPDATE: {
+        const nghttp2_ext_priority_update *update = frame->ext.payload;
+        if (update->stream_id == 0)
+            h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); /* RFC 9218 7.1 */
+        break;
+    }
     case NGHTTP2_PING:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 &&
             memcmp(frame->ping.opaque_data, h2_goaway_ping, sizeof(h2_goaway_ping)) == 0)
@@ -179,6 +215,13 @@ static int on_data_chunk(nghttp2_session *ng, uint8_t flags, int32_t id, const u
     return go_on(h);
 }
 
+/* Whether a stream was reset for what the peer did, not for what happened to us. */
+static bool is_peers_fault(uint32_t error_code)
+{
+    return error_code != NGHTTP2_NO_ERROR && error_code != NGHTTP2_REFUSED_STREAM &&
+           error_code != NGHTTP2_INTERNAL_ERROR;
+}
+
 static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
 {
     struct h2_conn *h = h2_conn_from(opaque);
@@ -190,8 +233,7 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
         break;
     case NGHTTP2_RST_STREAM:
         ids_reset(&h->ids, (uint32_t)frame->hd.stream_id);
-        if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
-            frame->rst_stream.error_code != NGHTTP2_REFUSED_STREAM &&
+        if (is_peers_fault(frame->rst_stream.error_code) &&
             !budget_on_own_reset(&h->budget, h->env->clock->now_ms))
             h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
         break;
@@ -202,6 +244,8 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
     case NGHTTP2_GOAWAY:
         if (frame->goaway.error_code != NGHTTP2_NO_ERROR)
             h2_conn_on_goaway_sent(h, frame->goaway.error_code);
+        else if (h->is_ping_due)
+            h2_conn_probe(h);
         break;
     default: break;
     }

@@ -80,8 +80,7 @@ void h2_conn_add_stream(struct h2_conn *h, struct h2_stream *s)
 static void conn_free_stream(struct h2_conn *h, struct h2_stream *s)
 {
     h2_stream_free(s);
-    if (--h->stream_count == 0)
-        h->idle_ms = h->env->clock->now_ms;
+    h->stream_count--;
 }
 
 void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s)
@@ -102,6 +101,7 @@ void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s)
     if (!s->is_closed || (s->is_handed && !s->is_answered))
         return;
     streams_remove(&h->live, s);
+    h->idle_ms = h->env->clock->now_ms;
     if (s->framed_end <= h->host->sent)
         conn_free_stream(h, s);
     else
@@ -153,6 +153,14 @@ void h2_conn_leave(struct h2_conn *h)
         h2_conn_fail_with(h, WEIR_NOMEM);
 }
 
+void h2_conn_probe(struct h2_conn *h)
+{
+    h->is_ping_due = false;
+    h->notified_ms = h->env->clock->now_ms;
+    if (nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, h2_goaway_ping) != 0)
+        h2_conn_fail_with(h, WEIR_NOMEM);
+}
+
 static void h2_drain(void *session)
 {
     struct h2_conn *h = session;
@@ -160,8 +168,8 @@ static void h2_drain(void *session)
         return;
     h->state = H2_NOTIFIED;
     h->notified_ms = h->env->clock->now_ms;
-    if (nghttp2_submit_shutdown_notice(h->ng) != 0 ||
-        nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, h2_goaway_ping) != 0)
+    h->is_ping_due = true; /* sent after the GOAWAY: what it acknowledges has seen that */
+    if (nghttp2_submit_shutdown_notice(h->ng) != 0)
         h2_conn_fail_with(h, WEIR_NOMEM);
     h2_conn_wake(h);
 }
@@ -221,9 +229,11 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     h->magic = H2_CONN_MAGIC;
     h->env = env;
     h->host = host;
-    h->opened_ms = env->clock->now_ms;
-    h->idle_ms = h->opened_ms;
-    budget_init(&h->budget, h->opened_ms);
+    h->peer_window = NGHTTP2_INITIAL_WINDOW_SIZE;
+    list_init(&h->ending);
+    h->opened_ms = host->opened_ms;
+    h->idle_ms = env->clock->now_ms;
+    budget_init(&h->budget, h->idle_ms);
 
     h->memory = h2_memory(env->mem);
     if (fields_encoder_init(&h->fields, &h->memory) != WEIR_OK ||
@@ -262,7 +272,8 @@ static enum weir_err conn_verdict(const struct h2_conn *h)
 static enum weir_err h2_feed(void *session, const struct weir_slice *in)
 {
     struct h2_conn *h = session;
-    WEIR_ASSERT(h->error == 0 && h->fatal == WEIR_OK);
+    if (h->error != 0 || h->fatal != WEIR_OK)
+        return conn_verdict(h); /* found by pull(), or outside of both */
     if (h->state == H2_ENDING)
         return WEIR_PROTO; /* nghttp2 has ended the connection itself, and its GOAWAY is out */
     h->is_pumping = true;
@@ -289,8 +300,37 @@ static bool conn_is_over(const struct h2_conn *h)
         return true;
     /* A client that sends nothing more cannot open a window either. */
     if (h->peer_ended)
-        return h->unanswered == 0;
+        return h->unanswered == 0 && list_first(&h->ending) == NULL;
     return nghttp2_session_want_read(h->ng) == 0;
+}
+
+/* Streams whose bodies have left may end now. */
+static void conn_resume_ending(struct h2_conn *h)
+{
+    struct list ready;
+    list_move(&h->ending, &ready);
+    struct list *link;
+    while ((link = list_first(&ready)) != NULL) {
+        struct h2_stream *s = container_of(link, struct h2_stream, ending);
+        list_remove(link);
+        if (s->framed_end > h->host->sent)
+            list_append(&h->ending, link);
+        else
+            (void)nghttp2_session_resume_data(h->ng, s->id); /* deferred, so it cannot fail */
+    }
+}
+
+static enum weir_err h2_lose(void *session, const struct weir_buf *lost)
+{
+    struct h2_conn *h = session;
+    for (struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
+        if (s->body != lost || s->is_closed || s->is_lost)
+            continue;
+        s->is_lost = true;
+        if (nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_INTERNAL_ERROR) != 0)
+            return WEIR_IO;
+    }
+    return WEIR_OK;
 }
 
 static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budget)
@@ -299,6 +339,8 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
     if (h->fatal != WEIR_OK)
         return h->fatal;
     h2_conn_reap_streams(h);
+    if (list_first(&h->ending) != NULL)
+        conn_resume_ending(h);
     h->is_pumping = true;
     h->is_blocked = false;
     h->out = out;
@@ -316,7 +358,16 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
         return h->fatal;
     if (conn_is_over(h))
         return WEIR_CLOSED;
-    return h->is_blocked ? WEIR_AGAIN : WEIR_OK;
+    return h->is_blocked || list_first(&h->ending) != NULL ? WEIR_AGAIN : WEIR_OK;
+}
+
+/*
+ * No stream is open, and the answers of all have left.  Streams that wait in `leaving` to be freed
+ * are not asked: nothing need ever happen again that would free them.
+ */
+static bool conn_is_idle(const struct h2_conn *h)
+{
+    return h->live.first == NULL && h->framed <= h->host->sent;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -336,7 +387,7 @@ static uint64_t h2_deadline(const void *session)
         at = earlier(at, h->settings_ms + LIMIT_SETTINGS_ACK_MS);
     if (h->header_ms != 0)
         at = earlier(at, h->header_ms + LIMIT_HEADER_MS);
-    if (h->state == H2_OPEN && h->stream_count == 0)
+    if (h->state == H2_OPEN && conn_is_idle(h))
         at = earlier(at, h->idle_ms + LIMIT_IDLE_MS);
     if (h->state == H2_NOTIFIED)
         at = earlier(at, h->notified_ms + LIMIT_GOAWAY_STEP_MS);
@@ -372,6 +423,7 @@ const struct protocol h2_protocol = {
     .feed = h2_feed,
     .feed_end = h2_feed_end,
     .pull = h2_pull,
+    .lose = h2_lose,
     .drain = h2_drain,
     .deadline = h2_deadline,
     .timeout = h2_timeout,

@@ -40,6 +40,7 @@ struct h2_conn {
 
     bool settings_received; /* the client's preface is complete */
     bool settings_acked;    /* the client has acknowledged ours */
+    bool is_ping_due;       /* the PING that follows the first GOAWAY */
     bool peer_ended;        /* the client sends nothing more */
     bool is_pumping;        /* inside feed or pull: no need to wake the connection */
     bool is_blocked;        /* the last pull stopped for its budget */
@@ -53,17 +54,20 @@ struct h2_conn {
     struct h2_stream *receiving; /* whose field section is arriving */
     struct h2_streams live;      /* open in nghttp2 or owned by a handler */
     struct h2_streams leaving;   /* closed, their bytes still in the gather list; oldest first */
-    uint32_t stream_count;       /* of both */
-    uint32_t unanswered;         /* handed to a handler that has not answered */
+    struct list ending;    /* whose body has been framed, and whose end waits for it to leave */
+    uint32_t stream_count; /* of both */
+    uint32_t unanswered;   /* handed to a handler that has not answered */
 
     struct weir_gather *out; /* Borrowed: while pull runs */
     size_t out_budget;       /* bytes that out may hold */
     uint64_t framed;         /* bytes ever appended to out */
 
+    uint32_t peer_window; /* SETTINGS_INITIAL_WINDOW_SIZE of the peer, in effect */
+    int64_t widest;       /* largest send window of a stream when a SETTINGS frame began */
     uint64_t opened_ms;   /* when the session was opened */
     uint64_t settings_ms; /* when our SETTINGS went out; 0 before */
     uint64_t header_ms;   /* when the first byte of an open field section arrived; 0 for none */
-    uint64_t idle_ms;     /* when the last stream ended, or the session was opened */
+    uint64_t idle_ms;     /* when the last stream was closed, or the session was opened */
     uint64_t notified_ms; /* when the first GOAWAY was queued */
 };
 
@@ -98,6 +102,9 @@ void h2_conn_on_goaway_sent(struct h2_conn *h, uint32_t error_code);
 
 /* The PING between the two GOAWAYs. */
 extern const uint8_t h2_goaway_ping[8];
+
+/* The PING, now that the first GOAWAY has been framed. */
+void h2_conn_probe(struct h2_conn *h);
 
 /* The second GOAWAY, if the first is out. */
 void h2_conn_leave(struct h2_conn *h);

@@ -16,70 +16,62 @@
 
 void worker_add(struct worker *w, struct conn *c)
 {
-    c->prev = NULL;
-    c->next = w->conns;
-    if (w->conns != NULL)
-        w->conns->prev = c;
-    w->conns = c;
+    list_append(&w->conns, &c->all);
     w->conn_count++;
-}
-
-void worker_mark_dirty(struct worker *w, struct conn *c)
-{
-    if (c->is_dirty)
-        return;
-    c->is_dirty = true;
-    c->dirty_next = NULL;
-    c->dirty_prev = w->dirty_last;
-    if (w->dirty_last == NULL)
-        w->dirty = c;
-    else
-        w->dirty_last->dirty_next = c;
-    w->dirty_last = c;
-}
-
-static void worker_clear_dirty(struct worker *w, struct conn *c)
-{
-    if (!c->is_dirty)
-        return;
-    c->is_dirty = false;
-    if (c->dirty_prev == NULL)
-        w->dirty = c->dirty_next;
-    else
-        c->dirty_prev->dirty_next = c->dirty_next;
-    if (c->dirty_next == NULL)
-        w->dirty_last = c->dirty_prev;
-    else
-        c->dirty_next->dirty_prev = c->dirty_prev;
 }
 
 void worker_remove(struct worker *w, struct conn *c)
 {
-    worker_clear_dirty(w, c);
-    if (c->prev == NULL)
-        w->conns = c->next;
-    else
-        c->prev->next = c->next;
-    if (c->next != NULL)
-        c->next->prev = c->prev;
+    list_remove(&c->dirty);
+    list_remove(&c->waiting);
+    list_remove(&c->all);
     w->conn_count--;
     w->stats.closed++;
     if (w->is_crowded && !w->is_draining) {
         w->is_crowded = false;
-        io_accept_resume(w->io);
+        if (!timer_is_armed(&w->accept_timer)) /* else it resumes when the pause is over */
+            io_accept_resume(w->io);
     }
+}
+
+void worker_mark_dirty(struct worker *w, struct conn *c)
+{
+    if (!list_is_linked(&c->dirty))
+        list_append(&w->dirty, &c->dirty);
 }
 
 static void worker_flush_dirty(struct worker *w)
 {
-    /* Those that become dirty meanwhile stand behind `last` and wait for the next turn. */
-    struct conn *last = w->dirty_last;
-    for (struct conn *c = w->dirty; c != NULL; c = w->dirty) {
-        bool is_last = c == last;
-        worker_clear_dirty(w, c);
-        conn_flush(c);
-        if (is_last)
-            break;
+    struct list now; /* those that become dirty meanwhile wait for the next turn */
+    list_move(&w->dirty, &now);
+    struct list *link;
+    while ((link = list_first(&now)) != NULL) {
+        list_remove(link);
+        conn_flush(container_of(link, struct conn, dirty));
+    }
+}
+
+/* A handshake costs as much as a hundred small requests: a burst of them must not hold up those
+ * who have theirs behind them. */
+bool worker_may_handshake(struct worker *w, struct conn *c)
+{
+    if (w->handshakes_now < LIMIT_HANDSHAKES_PER_TURN) {
+        w->handshakes_now++;
+        return true;
+    }
+    list_append(&w->handshakes, &c->waiting);
+    return false;
+}
+
+static void worker_resume_handshakes(struct worker *w)
+{
+    struct list *link;
+    w->handshakes_now = 0;
+    while (w->handshakes_now < LIMIT_HANDSHAKES_PER_TURN &&
+           (link = list_first(&w->handshakes)) != NULL) {
+        list_remove(link);
+        w->handshakes_now++;
+        conn_resume_handshake(container_of(link, struct conn, waiting));
     }
 }
 
@@ -133,11 +125,9 @@ static void on_accept(void *ctx, const struct listener *l, int handle)
 
 static void worker_abort_all(struct worker *w)
 {
-    struct conn *next;
-    for (struct conn *c = w->conns; c != NULL; c = next) {
-        next = c->next;
-        conn_abort(c);
-    }
+    /* Closing a connection takes it from the list later, when its last completion is in. */
+    for (struct list *link = w->conns.next; link != &w->conns; link = link->next)
+        conn_abort(container_of(link, struct conn, all));
 }
 
 static void on_drain_timer(struct timer *t)
@@ -163,11 +153,8 @@ static void worker_drain(struct worker *w)
     io_accept_pause(w->io);
     worker_close_listeners(w);
     wheel_arm(&w->wheel, &w->drain_timer, w->clock.now_ms + LIMIT_DRAIN_MS);
-    struct conn *next;
-    for (struct conn *c = w->conns; c != NULL; c = next) {
-        next = c->next;
-        conn_drain(c);
-    }
+    for (struct list *link = w->conns.next; link != &w->conns; link = link->next)
+        conn_drain(container_of(link, struct conn, all));
 }
 
 void worker_post(struct worker *w, enum worker_message message)
@@ -191,7 +178,8 @@ static void on_wake(void *ctx)
 static int wait_ms(void *ctx)
 {
     const struct worker *w = ctx;
-    if (w->dirty != NULL || (w->is_draining && w->conn_count == 0))
+    if (list_first(&w->dirty) != NULL || list_first(&w->handshakes) != NULL ||
+        (w->is_draining && w->conn_count == 0))
         return 0;
     uint64_t next = wheel_next_ms(&w->wheel);
     if (next == WHEEL_NEVER)
@@ -233,6 +221,7 @@ static void worker_run(struct worker *w)
     while (!w->is_draining || w->conn_count > 0) {
         io_turn(w->io);
         wheel_advance(&w->wheel, w->clock.now_ms);
+        worker_resume_handshakes(w);
         worker_flush_dirty(w);
         worker_note_warmth(w);
     }
@@ -250,10 +239,22 @@ static void worker_pin(const struct worker *w)
         log_errno(LV_WARN, err, "cannot pin a worker to cpu %d; it runs unpinned", w->config.cpu);
 }
 
+/* The worker holds the first reference, so that it is never released. */
+static void on_zeros_release(struct weir_buf *b)
+{
+    WEIR_ASSERT(b == NULL);
+}
+
 /* Everything that is made by the worker's own thread, so that its memory lies near its CPU. */
 static enum weir_err worker_set_up(struct worker *w)
 {
     worker_pin(w);
+    static uint8_t zeros[LIMIT_DATA_FRAME]; /* of all workers; only the count is each one's own */
+    w->zeros = (struct weir_buf){
+        .refs = 1, .base = zeros, .cap = sizeof(zeros), .release = on_zeros_release};
+    list_init(&w->conns);
+    list_init(&w->dirty);
+    list_init(&w->handshakes);
     clock_tick(&w->clock);
     wheel_init(&w->wheel, w->clock.now_ms);
     w->accept_timer.fn = on_accept_timer;
@@ -272,6 +273,7 @@ static enum weir_err worker_set_up(struct worker *w)
         .handler = files_handle,
         .handler_ctx = w->files,
     };
+    w->tls_env = (struct tls_env){.mem = w->mem, .clock = &w->clock, .stats = &w->tls_stats};
     const struct io_env io_env = {&worker_events, w, w->mem, &w->stats};
     err = io_new(w->config.io, &io_env, &w->io);
     for (size_t i = 0; err == WEIR_OK && i < w->config.listener_count; i++)
@@ -281,11 +283,12 @@ static enum weir_err worker_set_up(struct worker *w)
 
 static void worker_tear_down(struct worker *w)
 {
-    w->result.stats = w->stats;
     if (w->is_warm && w->config.allocations != NULL)
         w->result.allocations = w->config.allocations() - w->warm_allocations;
     worker_close_listeners(w);
     files_free(w->files);
+    w->result.stats = w->stats;
+    w->result.tls_stats = w->tls_stats;
     if (w->mem != NULL)
         w->result.blocks_live = mem_blocks_live(w->mem);
     mem_free(w->mem);

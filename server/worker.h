@@ -20,7 +20,9 @@
 #include "internal/protocol.h"
 #include "internal/stats.h"
 #include "io.h"
+#include "list.h"
 #include "listener.h"
+#include "tls_conn.h"
 #include "wheel.h"
 
 struct conn;
@@ -33,6 +35,7 @@ struct mem;
 struct worker_config {
     const struct io_backend *io;
     const struct files_config *files; /* Borrowed until the worker has ended */
+    const struct tls_ctx *tls;        /* the same; NULL if no listener needs it */
     int cpu;                          /* to pin the thread to; -1 for none */
     size_t connections_max;
     struct listener listeners[WORKER_LISTENERS_MAX]; /* Own: their descriptors */
@@ -44,6 +47,7 @@ struct worker_config {
 /* What a worker leaves behind. */
 struct worker_result {
     struct stats stats;
+    struct tls_stats tls_stats;
     uint64_t allocations; /* after warm-up */
     size_t blocks_live;   /* blocks still referenced when all connections were closed */
 };
@@ -64,11 +68,15 @@ struct worker {
     struct wheel wheel;
     struct stats stats;
     struct protocol_env env;
-    struct conn *conns; /* all of them */
+    struct tls_stats tls_stats;
+    struct tls_env tls_env;
+    struct weir_buf zeros; /* stands in for bytes that were lost */
+    struct list conns;     /* all connections */
     size_t conn_count;
     uint64_t next_id;
-    struct conn *dirty; /* to be flushed in this turn, oldest first */
-    struct conn *dirty_last;
+    struct list dirty;         /* connections to be flushed in this turn, oldest first */
+    struct list handshakes;    /* connections whose handshake waits for its turn */
+    unsigned handshakes_now;   /* handshakes worked on in this turn */
     struct timer accept_timer; /* ends a pause of accepting */
     uint64_t accept_pause_ms;  /* length of the last pause; 0 when accepting works */
     bool is_crowded;           /* paused because connections_max is reached */
@@ -99,6 +107,9 @@ void worker_join(struct worker *w, struct worker_result *result);
 
 /* For connections. */
 void worker_mark_dirty(struct worker *w, struct conn *c);
+
+/* Whether another handshake may be worked on in this turn; if not, the connection waits. */
+bool worker_may_handshake(struct worker *w, struct conn *c);
 void worker_add(struct worker *w, struct conn *c);
 void worker_remove(struct worker *w, struct conn *c);
 

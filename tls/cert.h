@@ -6,7 +6,7 @@
 
 #include <openssl/ssl.h>
 
-#include "context.h"
+#include "tls_context.h"
 #include "weir/err.h"
 
 /* Err: as tls_ctx_new(). */

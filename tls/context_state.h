@@ -9,7 +9,7 @@
 
 #include <openssl/ssl.h>
 
-#include "context.h"
+#include "tls_context.h"
 #include "keys.h"
 
 #define TICKET_MASTER_LEN 32

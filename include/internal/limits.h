@@ -41,6 +41,10 @@
 
 /* ---- clocks ---- */
 
+/* ms from accept to the end of the TLS handshake; on breach: close */
+#define LIMIT_HANDSHAKE_MS 10000
+/* handshakes of TLS worked on in one turn of the loop, each some 0.3 ms of CPU */
+#define LIMIT_HANDSHAKES_PER_TURN 16
 /* ms from accept to the client's preface and first SETTINGS; on breach: close */
 #define LIMIT_PREFACE_MS 10000
 /* ms until our SETTINGS are acknowledged; on breach: GOAWAY(SETTINGS_TIMEOUT) (RFC 9113 6.5.3) */
@@ -78,6 +82,9 @@
 #define LIMIT_HPACK_TABLE 4096
 
 /* ---- streams ---- */
+
+/* bytes of a DATA frame that we send: SETTINGS_MAX_FRAME_SIZE may allow more, nghttp2 makes none */
+#define LIMIT_DATA_FRAME 16384
 
 /* streams, counted until handler and buffers are gone; on breach: REFUSED_STREAM */
 #define LIMIT_STREAMS 100

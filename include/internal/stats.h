@@ -39,6 +39,7 @@ struct stats {
     uint64_t responses[6];    /* by first digit of the status; [0] is not used */
     uint64_t streams_reset;   /* RST_STREAM sent or received before the response was complete */
     uint64_t streams_refused; /* REFUSED_STREAM sent */
+    uint64_t bodies_lost;     /* file maps that shrank while their bytes were being sent */
 
     /* bytes of response bodies, each counted once when it is handed to the output */
     uint64_t body_mapped; /* from a file map to the kernel or the cipher without a copy */

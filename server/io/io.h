@@ -91,6 +91,7 @@ struct io_backend {
     void (*send)(struct io_sock *s, struct weir_gather *g);
     void (*end_sending)(struct io_sock *s);
     void (*close)(struct io_sock *s);
+    void (*reset)(struct io_sock *s);
     void (*turn)(struct io *io);
     void (*wake)(struct io *io);
 };
@@ -183,6 +184,12 @@ static inline void io_end_sending(struct io_sock *s)
 static inline void io_close(struct io_sock *s)
 {
     s->io->backend->close(s);
+}
+
+/* The same, and what the kernel still has to send is thrown away: the peer sees a reset. */
+static inline void io_reset(struct io_sock *s)
+{
+    s->io->backend->reset(s);
 }
 
 /* Deliver completions; wait for some if there are none, as long as wait_ms() allows. */

@@ -7,12 +7,25 @@
 #include <string.h>
 
 #define DEFAULT_LISTEN "127.0.0.1:8080"
+#define DEFAULT_TLS "127.0.0.1:8443"
 #ifndef WEIR_DEFAULT_DIR
 #define WEIR_DEFAULT_DIR "/usr/share/weir/www"
 #endif
 
 /* Options without a letter. */
-enum { OPTION_IO = 256, OPTION_NO_PIN, OPTION_CHECK, OPTION_STATS, OPTION_VERSION };
+enum {
+    OPTION_IO = 256,
+    OPTION_NO_PIN,
+    OPTION_CERT,
+    OPTION_KEY,
+    OPTION_KEYLOG,
+    OPTION_AEAD,
+    OPTION_CACHE_CONTROL,
+    OPTION_FALLBACK,
+    OPTION_CHECK,
+    OPTION_STATS,
+    OPTION_VERSION
+};
 
 struct option_row {
     const char *name;
@@ -22,7 +35,17 @@ struct option_row {
 };
 
 static const struct option_row rows[] = {
-    {"listen", 'l', "ADDR:PORT|unix:PATH", "cleartext: h2c (default " DEFAULT_LISTEN ")"},
+    {"listen", 'l', "ADDR:PORT|unix:PATH", "cleartext: HTTP/1.1, h2c (default " DEFAULT_LISTEN ")"},
+    {"tls", 's', "ADDR:PORT|unix:PATH", "TLS 1.3: h2, http/1.1 (default " DEFAULT_TLS ")"},
+    {"cert", OPTION_CERT, "FILE", "certificate chain, PEM (default: a self-signed one, in memory)"},
+    {"key", OPTION_KEY, "FILE", "private key, PEM (default: it is in the --cert file)"},
+    {"keylog", OPTION_KEYLOG, "FILE",
+     "append TLS secrets, for Wireshark: whoever reads it reads all"},
+    {"aead", OPTION_AEAD, "auto|ipsec-mb|openssl", "who encrypts records (default auto)"},
+    {"cache-control", OPTION_CACHE_CONTROL, "GLOB=VALUE",
+     "cache-control of matching files; repeatable"},
+    {"fallback", OPTION_FALLBACK, "FILE",
+     "page for paths without a file: a single-page application"},
     {"workers", 'w', "N", "threads (default: the CPUs it may run on)"},
     {"io", OPTION_IO, "auto|epoll", "how to wait for the network (default auto)"},
     {"no-pin", OPTION_NO_PIN, NULL, "do not bind each worker to a CPU"},
@@ -36,7 +59,7 @@ static const struct option_row rows[] = {
 static void print_help(void)
 {
     printf("usage: weir [OPTIONS] [DIR]\n\n"
-           "Serves the files below DIR over HTTP/2 (default: " WEIR_DEFAULT_DIR ").\n\n");
+           "Serves the files below DIR (default: " WEIR_DEFAULT_DIR ").\n\n");
     for (size_t i = 0; i < ROWS; i++) {
         char names[64];
         bool has_letter = rows[i].code < 256;
@@ -45,11 +68,11 @@ static void print_help(void)
                  rows[i].arg != NULL ? rows[i].arg : "");
         printf("  %-36s %s\n", names, rows[i].help);
     }
-    printf(
-        "\nPort 0 takes a free one; the port is printed.  Naming a listener replaces the default.\n"
-        "SIGTERM and SIGINT drain and stop; a second one stops at once.\n"
-        "Exit status: 0 after a clean stop, 1 when it could not run, 2 for a wrong command "
-        "line.\n");
+    printf("\nPort 0 takes a free one; the port is printed.  Naming a listener replaces both "
+           "defaults.\n"
+           "SIGTERM and SIGINT drain and stop; a second one stops at once.\n"
+           "Exit status: 0 after a clean stop, 1 when it could not run, 2 for a wrong command "
+           "line.\n");
 }
 
 static enum config_outcome bad(const char *option, const char *value, const char *why)
@@ -60,12 +83,13 @@ static enum config_outcome bad(const char *option, const char *value, const char
 
 static enum config_outcome add_listener(struct config *c, const char *text, bool is_tls)
 {
+    const char *option = is_tls ? "tls" : "listen";
     if (c->listener_count == CONFIG_LISTENERS_MAX)
-        return bad("listen", text, "there are too many listeners already");
+        return bad(option, text, "there are too many listeners already");
     struct config_listener *l = &c->listeners[c->listener_count];
     char why[160];
     if (listen_address_parse(text, &l->address, why, sizeof(why)) != WEIR_OK)
-        return bad("listen", text, why);
+        return bad(option, text, why);
     l->is_tls = is_tls;
     c->listener_count++;
     return CONFIG_RUN;
@@ -89,10 +113,68 @@ static enum config_outcome set_io(struct config *c, const char *text)
     return CONFIG_RUN;
 }
 
+static enum config_outcome set_aead(struct config *c, const char *text)
+{
+    static const char *const names[] = {
+        [TLS_AEAD_AUTO] = "auto",
+        [TLS_AEAD_IPSEC_MB] = "ipsec-mb",
+        [TLS_AEAD_OPENSSL] = "openssl",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            c->tls.aead = (enum tls_aead_choice)i;
+            return CONFIG_RUN;
+        }
+    }
+    return bad("aead", text, "expected auto, ipsec-mb or openssl");
+}
+
+/* A value goes into a field of every response as it is (RFC 9110 5.5). */
+static bool is_field_value(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127)
+            return false;
+    }
+    return true;
+}
+
+static enum config_outcome add_cache_rule(struct config *c, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text)
+        return bad("cache-control", text, "expected GLOB=VALUE, as in '*.css=max-age=60'");
+    if (!is_field_value(equals + 1))
+        return bad("cache-control", text, "the value has a character that no field may have");
+    if (c->cache_rule_count == CONFIG_CACHE_RULES_MAX)
+        return bad("cache-control", text, "there are too many rules already");
+    c->cache_rules[c->cache_rule_count++] = (struct cache_rule){
+        .glob = {text, (size_t)(equals - text)},
+        .value = {equals + 1, strlen(equals + 1)},
+    };
+    return CONFIG_RUN;
+}
+
+static enum config_outcome set_fallback(struct config *c, const char *text)
+{
+    if (text[0] != '/')
+        return bad("fallback", text,
+                   "expected a path from the served directory, as in /index.html");
+    c->fallback = text;
+    return CONFIG_RUN;
+}
+
 static enum config_outcome set_option(struct config *c, int code, const char *arg)
 {
     switch (code) {
     case 'l': return add_listener(c, arg, false);
+    case 's': return add_listener(c, arg, true);
+    case OPTION_CERT: c->tls.cert_file = arg; return CONFIG_RUN;
+    case OPTION_KEY: c->tls.key_file = arg; return CONFIG_RUN;
+    case OPTION_KEYLOG: c->tls.keylog_file = arg; return CONFIG_RUN;
+    case OPTION_AEAD: return set_aead(c, arg);
+    case OPTION_CACHE_CONTROL: return add_cache_rule(c, arg);
+    case OPTION_FALLBACK: return set_fallback(c, arg);
     case 'w': return set_workers(c, arg);
     case OPTION_IO: return set_io(c, arg);
     case OPTION_NO_PIN: c->is_pinned = false; return CONFIG_RUN;
@@ -144,5 +226,10 @@ enum config_outcome config_parse(int argc, char **argv, struct config *out)
     }
     if (argc - optind == 1)
         out->dir = argv[optind];
-    return out->listener_count > 0 ? CONFIG_RUN : add_listener(out, DEFAULT_LISTEN, false);
+    if (out->tls.key_file != NULL && out->tls.cert_file == NULL)
+        return bad("key", out->tls.key_file, "a key needs a certificate: name it with --cert");
+    if (out->listener_count > 0)
+        return CONFIG_RUN;
+    enum config_outcome outcome = add_listener(out, DEFAULT_LISTEN, false);
+    return outcome == CONFIG_RUN ? add_listener(out, DEFAULT_TLS, true) : outcome;
 }

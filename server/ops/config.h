@@ -7,12 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cache_control.h"
 #include "io.h"
 #include "listener.h"
-#include "weir/err.h"
+#include "tls_context.h"
+#include "weir/str.h"
 
 #define CONFIG_LISTENERS_MAX 8
 #define CONFIG_WORKERS_MAX 256
+#define CONFIG_CACHE_RULES_MAX 64
 
 struct config_listener {
     struct listen_address address;
@@ -25,6 +28,10 @@ struct config {
     size_t listener_count;
     size_t workers; /* 0: as many as there are CPUs */
     const struct io_backend *io;
+    struct tls_config tls;
+    struct cache_rule cache_rules[CONFIG_CACHE_RULES_MAX];
+    size_t cache_rule_count;
+    const char *fallback; /* NULL: none */
     bool is_pinned;
     bool check_only;
     bool print_stats;

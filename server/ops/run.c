@@ -16,6 +16,7 @@
 #include "internal/log.h"
 #include "allocations.h"
 #include "cpus.h"
+#include "map_guard.h"
 #include "mem.h"
 #include "stats_json.h"
 #include "worker.h"
@@ -23,6 +24,7 @@
 struct program {
     const struct config *config;
     struct files_config files;
+    struct tls_ctx *tls; /* NULL if no listener needs it */
     struct cpus cpus;
     size_t connections_max;
     size_t worker_count; /* started */
@@ -34,7 +36,29 @@ struct program {
 
 static struct files_config files_config_of(const struct config *config)
 {
-    return (struct files_config){.root = config->dir, .server = WEIR_STR("weir")};
+    return (struct files_config){
+        .root = config->dir,
+        .server = WEIR_STR("weir"),
+        .cache_rules = config->cache_rules,
+        .cache_rule_count = config->cache_rule_count,
+        .fallback = {config->fallback, config->fallback != NULL ? strlen(config->fallback) : 0},
+    };
+}
+
+/* Certificate, key and engine, if any listener is for TLS.  *out may be NULL. */
+static enum weir_err open_tls(const struct config *config, struct tls_ctx **out)
+{
+    *out = NULL;
+    bool is_needed = false;
+    for (size_t i = 0; i < config->listener_count; i++)
+        is_needed = is_needed || config->listeners[i].is_tls;
+    if (!is_needed)
+        return WEIR_OK;
+    char message[TLS_MESSAGE_LEN];
+    enum weir_err err = tls_ctx_new(&config->tls, out, message);
+    if (err != WEIR_OK)
+        log_line(LV_ERROR, "%s", message);
+    return err;
 }
 
 /* Signals are read from a descriptor; SIGPIPE is of no use to anyone here. */
@@ -92,6 +116,7 @@ static enum weir_err start_worker(struct program *p, size_t i)
     struct worker_config wc = {
         .io = config->io,
         .files = &p->files,
+        .tls = p->tls,
         .cpu = -1,
         .connections_max = p->connections_max,
         .listener_count = config->listener_count,
@@ -173,6 +198,7 @@ static void join_workers(struct program *p, struct stats_report *report)
         worker_join(p->workers[i], &result);
         stats_add(&report->stats, &result.stats);
         report->allocations += result.allocations;
+        tls_stats_add(&report->tls_stats, &result.tls_stats);
         report->blocks_live += result.blocks_live;
     }
     p->worker_count = 0;
@@ -184,8 +210,11 @@ static int run_workers(struct program *p, struct config *config)
     if (workers > CONFIG_WORKERS_MAX)
         workers = CONFIG_WORKERS_MAX;
     p->connections_max = connections_per_worker(workers);
-    if (open_listeners(p, config, workers) != WEIR_OK)
+    if (open_listeners(p, config, workers) != WEIR_OK) {
+        close(p->signal_fd);
+        close(p->ended_fd);
         return 1;
+    }
 
     int status = 0;
     if (start_workers(p, workers) == WEIR_OK) {
@@ -195,6 +224,8 @@ static int run_workers(struct program *p, struct config *config)
         status = 1;
     }
     wait_for_end(p);
+    close(p->signal_fd);
+    close(p->ended_fd);
     struct stats_report report;
     join_workers(p, &report);
     for (size_t i = 0; i < config->listener_count; i++)
@@ -204,31 +235,45 @@ static int run_workers(struct program *p, struct config *config)
     return status;
 }
 
-int run_check(const struct config *config)
+static int status_of(enum weir_err err)
+{
+    switch (err) {
+    case WEIR_OK: return 0;
+    case WEIR_CONFIG: return 2;
+    default: return 1;
+    }
+}
+
+/* What a worker will do first, done once here, where an error is said once. */
+static enum weir_err try_files(const struct config *config)
 {
     const struct files_config files = files_config_of(config);
     struct mem *mem;
-    if (mem_new(LIMIT_WORKER_MEMORY, &mem) != WEIR_OK) {
-        log_line(LV_ERROR, "out of memory");
-        return 1;
-    }
+    enum weir_err err = mem_new(LIMIT_WORKER_MEMORY, &mem);
+    if (err != WEIR_OK)
+        return err;
     struct clock clock = {0};
     struct stats stats = {0};
     struct files *f;
     clock_tick(&clock);
-    enum weir_err err = files_new(&files, mem, &clock, &stats, &f);
+    err = files_new(&files, mem, &clock, &stats, &f);
     files_free(f);
     mem_free(mem);
+    return err;
+}
+
+int run_check(const struct config *config)
+{
+    struct tls_ctx *tls = NULL;
+    enum weir_err err = try_files(config);
     if (err == WEIR_OK)
-        return 0;
-    return err == WEIR_CONFIG ? 2 : 1;
+        err = open_tls(config, &tls);
+    tls_ctx_free(tls);
+    return status_of(err);
 }
 
 int run(struct config *config)
 {
-    int wrong = run_check(config);
-    if (wrong != 0)
-        return wrong;
     struct program *p = calloc(1, sizeof(*p));
     if (p == NULL) {
         log_line(LV_ERROR, "out of memory");
@@ -237,9 +282,15 @@ int run(struct config *config)
     p->config = config;
     p->files = files_config_of(config);
     cpus_find(&p->cpus);
-    int status = take_signals(p) == WEIR_OK ? run_workers(p, config) : 1;
-    close(p->signal_fd);
-    close(p->ended_fd);
+    enum weir_err err = try_files(config);
+    if (err == WEIR_OK)
+        err = open_tls(config, &p->tls);
+    if (err == WEIR_OK)
+        err = map_guard_install();
+    if (err == WEIR_OK)
+        err = take_signals(p);
+    int status = err == WEIR_OK ? run_workers(p, config) : status_of(err);
+    tls_ctx_free(p->tls);
     free(p);
     return status;
 }

@@ -13,9 +13,9 @@
 #include <openssl/ssl.h>
 
 #include "clock.h"
-#include "conn.h"
-#include "conn_state.h"
-#include "context.h"
+#include "tls_conn.h"
+#include "tls_conn_state.h"
+#include "tls_context.h"
 #include "context_state.h"
 #include "mem.h"
 #include "record.h"

@@ -104,13 +104,33 @@ static enum weir_err file_read(void *ctx, uint64_t offset, size_t max, struct we
     return WEIR_OK;
 }
 
+/* The bytes have left: they were those of the file if it is still the one that was opened. */
+static bool file_is_intact(void *ctx)
+{
+    struct file *f = file_from(ctx);
+    struct stat st;
+    if (f->fd == -1)
+        return true; /* a snapshot */
+    bool is_intact = !weir_buf_is_poisoned(&f->buf) && file_look(f, &st);
+    if (is_intact) {
+        struct file_id id = id_of(&st);
+        is_intact = id.size == f->id.size && time_is_same(&id.mtime, &f->id.mtime);
+    }
+    f->is_stale |= !is_intact;
+    return is_intact;
+}
+
 static void file_release(void *ctx)
 {
     struct file *f = file_from(ctx);
     file_unref(&f);
 }
 
-const struct weir_source file_source = {.read = file_read, .release = file_release};
+const struct weir_source file_source = {
+    .read = file_read,
+    .is_intact = file_is_intact,
+    .release = file_release,
+};
 
 void file_unref(struct file **slot)
 {

@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The client connection preface (RFC 9113 3.4). */
+#define SNIFF_PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+#define SNIFF_PREFACE_LEN (sizeof(SNIFF_PREFACE) - 1)
+
 enum sniff {
     SNIFF_MORE,  /* so far a prefix of the preface: ask again with more bytes */
     SNIFF_H2,    /* the whole preface */

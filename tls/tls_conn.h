@@ -10,8 +10,8 @@
  *
  * Thread: the worker that owns the connection.
  */
-#ifndef TLS_CONN_H
-#define TLS_CONN_H
+#ifndef TLS_TLS_CONN_H
+#define TLS_TLS_CONN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "alert.h"
-#include "conn.h"
+#include "tls_conn.h"
 #include "keys.h"
 #include "record.h"
 #include "weir/gather.h"

@@ -1,5 +1,5 @@
 /* See context.h. */
-#include "context.h"
+#include "tls_context.h"
 
 #include <errno.h>
 #include <fcntl.h>

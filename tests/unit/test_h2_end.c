@@ -1,0 +1,209 @@
+/* How a session ends: in two steps, by its clocks, by errors of the peer. */
+#include "cm.h"
+
+#include "h2_peer.h"
+
+#define END NGHTTP2_FLAG_END_STREAM
+
+/* ---- in two steps ---- */
+
+static void acknowledge_ping(struct peer *p)
+{
+    peer_frame(p, NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0, p->ping, 8);
+}
+
+static void a_drain_without_acknowledgement_goes_on_by_its_clock(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    peer_get(&p, 1, "/late?10");
+    peer_turn(&p);
+    h2_protocol.drain(p.session);
+    peer_pull(&p);
+
+    peer_wait(&p, LIMIT_GOAWAY_STEP_MS - 1);
+    assert_int_equal(p.goaways, 1);
+    peer_wait(&p, 1);
+    assert_int_equal(p.goaways, 2);
+    assert_int_equal(p.goaway_last, 1);
+    assert_int_equal(peer_answer(&p), WEIR_OK);
+    peer_pull(&p);
+    assert_int_equal(p.pulled, WEIR_CLOSED);
+    assert_true(peer_deinit(&p));
+}
+
+static void a_drain_of_an_idle_connection_closes_it(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    h2_protocol.drain(p.session);
+    peer_pull(&p);
+    acknowledge_ping(&p);
+    peer_turn(&p);
+    assert_int_equal(p.goaways, 2);
+    assert_int_equal(p.pulled, WEIR_CLOSED);
+    assert_true(peer_deinit(&p));
+}
+
+/* ---- clocks ---- */
+
+static void a_preface_that_does_not_come_ends_without_a_word(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_init(&p);
+    peer_say(&p, NGHTTP2_CLIENT_MAGIC, 20);
+    peer_turn(&p);
+    peer_wait(&p, LIMIT_PREFACE_MS - 1);
+    assert_int_equal(p.fed, WEIR_OK);
+    peer_wait(&p, 1);
+    assert_int_equal(p.fed, WEIR_CLOSED);
+    assert_int_equal(p.goaways, 0);
+    assert_true(peer_deinit(&p));
+}
+
+static void settings_that_are_not_acknowledged_end_the_connection(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_init(&p);
+    peer_hello(&p);
+    peer_get(&p, 1, "/late?10");
+    peer_turn(&p);
+    for (int i = 0; i < 9; i++) { /* PING is no acknowledgement */
+        peer_frame(&p, NGHTTP2_PING, 0, 0, "12345678", 8);
+        peer_turn(&p);
+        peer_wait(&p, LIMIT_SETTINGS_ACK_MS / 10);
+        assert_int_equal(p.goaways, 0);
+    }
+    peer_wait(&p, LIMIT_SETTINGS_ACK_MS / 10);
+    assert_int_equal(p.goaway_code, NGHTTP2_SETTINGS_TIMEOUT);
+    assert_int_equal(p.pulled, WEIR_CLOSED);
+    assert_true(peer_deinit(&p));
+}
+
+static void a_field_section_has_to_end_in_time(void **state)
+{
+    (void)state;
+    for (int cut = 0; cut < 3; cut++) {
+        struct peer p;
+        peer_start(&p);
+        if (cut == 0) /* in the middle of HEADERS */
+            peer_say(&p, "\0\0\x05\x01\x05\0\0\0\x01\x82\x86", 11);
+        else /* in front of CONTINUATION, and in the middle of one */
+            peer_say(&p, "\0\0\x01\x01\x01\0\0\0\x01\x82\0\0\x03\x09\x04\0\0\0\x01\x86",
+                     cut == 1 ? 10 : 20);
+        peer_turn(&p);
+        peer_wait(&p, LIMIT_HEADER_MS - 1);
+        assert_int_equal(p.goaways, 0);
+        peer_wait(&p, 1);
+        assert_int_equal(p.goaway_code, NGHTTP2_ENHANCE_YOUR_CALM);
+        assert_int_equal(p.pulled, WEIR_CLOSED);
+        assert_true(peer_deinit(&p));
+    }
+}
+
+static void an_idle_connection_is_drained(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    p.clock.now_ms += LIMIT_IDLE_MS / 2;
+    peer_get(&p, 1, "/size?10");
+    peer_turn(&p);
+    assert_true(peer_seen(&p, 1)->has_ended);
+
+    /* From the answer on, whatever frames without a stream come. */
+    assert_int_equal(h2_protocol.deadline(p.session), p.clock.now_ms + LIMIT_IDLE_MS);
+    peer_wait(&p, LIMIT_IDLE_MS / 2);
+    peer_frame(&p, NGHTTP2_PING, 0, 0, "12345678", 8);
+    peer_turn(&p);
+    peer_wait(&p, LIMIT_IDLE_MS / 2 - 1);
+    assert_int_equal(p.goaways, 0);
+    peer_wait(&p, 1);
+    assert_int_equal(p.goaways, 1);
+    assert_int_equal(p.goaway_code, NGHTTP2_NO_ERROR);
+    peer_wait(&p, LIMIT_GOAWAY_STEP_MS);
+    assert_int_equal(p.goaways, 2);
+    assert_int_equal(p.pulled, WEIR_CLOSED);
+    assert_true(peer_deinit(&p));
+}
+
+static void streams_and_output_on_its_way_are_not_idle(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    peer_get(&p, 1, "/late?10");
+    peer_turn(&p);
+    assert_int_equal(h2_protocol.deadline(p.session), PROTOCOL_NO_DEADLINE);
+    p.clock.now_ms += 5000;
+    assert_int_equal(peer_answer(&p), WEIR_OK);
+    p.is_slow = true;
+    peer_pull(&p);
+    assert_int_equal(h2_protocol.deadline(p.session), PROTOCOL_NO_DEADLINE);
+
+    peer_take(&p, p.out.len);
+    assert_int_equal(h2_protocol.deadline(p.session), p.clock.now_ms + LIMIT_IDLE_MS);
+    assert_true(peer_deinit(&p));
+}
+
+/* ---- errors of the peer ---- */
+
+static void what_is_not_http2_is_told_so(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+                                        "PRI * HTTP/2.0\r\n\r\nSX\r\n\r\n",
+                                        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\0\0\0\0\0\0"};
+    for (size_t i = 0; i < 3; i++) {
+        struct peer p;
+        peer_init(&p);
+        peer_say(&p, words[i], i == 2 ? 33 : strlen(words[i]));
+        peer_turn(&p);
+        assert_int_equal(p.goaway_code, NGHTTP2_PROTOCOL_ERROR);
+        assert_int_equal(p.pulled, WEIR_CLOSED);
+        assert_true(peer_deinit(&p));
+    }
+}
+
+/* The client vanishes at any byte. */
+static void a_session_can_be_closed_at_any_byte(void **state)
+{
+    (void)state;
+    size_t len = 1;
+    for (size_t at = 0; at < len; at++) {
+        struct peer p;
+        peer_init(&p);
+        peer_hello(&p);
+        peer_get(&p, 1, "/size?20000");
+        peer_ask(&p, 3, 0, "POST", "/late?10");
+        peer_frame(&p, NGHTTP2_DATA, END, 3, "hello", 5);
+        peer_get(&p, 5, "/slow?10");
+        peer_number(&p, NGHTTP2_RST_STREAM, 3, NGHTTP2_CANCEL);
+        len = p.in_len;
+        p.in_len = at;
+        p.is_slow = at % 2 == 0;
+        p.budget = at % 3 == 0 ? 10 : LIMIT_STAGED_OUTPUT;
+        peer_turn(&p);
+        assert_true(peer_deinit(&p));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_drain_without_acknowledgement_goes_on_by_its_clock),
+        cmocka_unit_test(a_drain_of_an_idle_connection_closes_it),
+        cmocka_unit_test(a_preface_that_does_not_come_ends_without_a_word),
+        cmocka_unit_test(settings_that_are_not_acknowledged_end_the_connection),
+        cmocka_unit_test(a_field_section_has_to_end_in_time),
+        cmocka_unit_test(an_idle_connection_is_drained),
+        cmocka_unit_test(streams_and_output_on_its_way_are_not_idle),
+        cmocka_unit_test(what_is_not_http2_is_told_so),
+        cmocka_unit_test(a_session_can_be_closed_at_any_byte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
