@@ -114,8 +114,11 @@
 
 /* ---- file cache of a worker ---- */
 
-/* open files; also bounded by a quarter of the descriptors the process may open */
+/* files that are mapped and so kept open; also bounded by a quarter of the process's descriptors */
 #define LIMIT_CACHED_FILES 1024
+/* bytes of memory for files that are small enough to be copied, all that belongs to them included:
+ * some 30,000 of 1 KiB */
+#define LIMIT_CACHED_BYTES ((size_t)64 * 1024 * 1024)
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 

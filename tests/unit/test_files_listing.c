@@ -64,8 +64,10 @@ static void a_page_names_what_may_be_seen_in_order(void **state)
     };
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         const char *found = strstr(body, want[i]);
-        if (found == NULL)
+        if (found == NULL) {
             fail_msg("%s is not in %s", want[i], body);
+            return;
+        }
         body = found;
     }
     assert_null(strstr(fake.answer.body, "hidden"));

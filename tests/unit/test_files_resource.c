@@ -224,6 +224,30 @@ static void put_bytes(const char *name, const char *bytes, size_t len)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
+/* 64 KiB of 'a' by gzip */
+#define MEMBER_LEN 65536
+static const char member[] = "\037\213\010\000\000\000\000\000\002\003\355\301\201\000\000\000"
+                             "\000\200\040\326\375\045\026\251\012\000\000\000\000\000\000\000"
+                             "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"
+                             "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"
+                             "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"
+                             "\000\000\000\000\000\000\000\000\152\377\221\040\303\000\000\001"
+                             "\000";
+
+/* `len` times 'a', a multiple of MEMBER_LEN, as NAME.gz of so many members. */
+static void put_gzip_of_as(const char *name, size_t len)
+{
+    char packed[64];
+    static char bytes[64 * sizeof(member)];
+    size_t used = 0;
+    for (size_t left = len; left > 0; left -= MEMBER_LEN) {
+        memcpy(bytes + used, member, sizeof(member) - 1);
+        used += sizeof(member) - 1;
+    }
+    snprintf(packed, sizeof(packed), "%s.gz", name);
+    put_bytes(packed, bytes, used);
+}
+
 static void a_tree_of_siblings_alone_works(void **state)
 {
     (void)state;
@@ -250,6 +274,24 @@ static void a_tree_of_siblings_alone_works(void **state)
         assert_int_equal(fake.stats.calls.memfd_create, made); /* kept */
     }
     assert_int_equal(fake_get(&fake, "/none.js")->status, 404);
+}
+
+/* What counts is what was made: 3 MiB of some 5 KiB. */
+static void made_originals_count_against_the_bound(void **state)
+{
+    (void)state;
+    files_free(fake.files);
+    fake_open(&fake, (struct files_config){.cached_bytes = 100000});
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "/large%d.txt", i);
+        put_gzip_of_as(name + 1, (size_t)3 << 20);
+        assert_int_equal(fake_get(&fake, name)->status, 200);
+        assert_int_equal(fake.answer.body_read, (size_t)3 << 20);
+        assert_int_equal(fake.answer.body[fake.answer.body_read - 1], 'a');
+    }
+
+    assert_int_equal(fake.stats.calls.mmap - fake.stats.calls.munmap, 1);
 }
 
 static void a_made_original_lasts_as_long_as_its_sibling(void **state)
@@ -322,6 +364,7 @@ int main(void)
         CASE(siblings_that_come_and_go_are_seen),
         CASE(a_sibling_that_leads_out_of_the_root_is_not_used),
         CASE(a_tree_of_siblings_alone_works),
+        CASE(made_originals_count_against_the_bound),
         CASE(a_made_original_lasts_as_long_as_its_sibling),
         CASE(what_is_not_what_its_name_says_is_sent_as_it_is),
         CASE(siblings_can_be_switched_off),

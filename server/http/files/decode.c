@@ -104,6 +104,7 @@ unsigned decode_open(const struct file_env *env, const struct file *packed, enum
                      struct file **out)
 {
     struct sink s = {.stats = env->root->stats};
+    *out = NULL;
     s.stats->calls.memfd_create++;
     s.fd = memfd_create("weir decoded", MFD_CLOEXEC);
     if (s.fd == -1)
@@ -113,5 +114,10 @@ unsigned decode_open(const struct file_env *env, const struct file *packed, enum
         root_close_file(env->root, s.fd);
         return 500;
     }
-    return file_adopt(env, s.fd, out);
+    unsigned status = file_adopt(env, s.fd, out);
+    if (status == 0) {
+        root_close_file(env->root, (*out)->fd); /* nobody else can change it */
+        (*out)->fd = -1;
+    }
+    return status;
 }

@@ -45,7 +45,7 @@ static bool file_digest(const struct file *f, uint64_t out[2])
     if (f->size > DIGEST_LEN_MAX)
         return false;
     if (f->fd == -1) {
-        digest_feed(&d, f->snapshot, (size_t)f->size);
+        digest_feed(&d, f->buf.base, (size_t)f->size);
     } else {
         uint8_t chunk[DIGEST_CHUNK];
         for (uint64_t at = 0; at < f->size;) {

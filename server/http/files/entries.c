@@ -79,7 +79,7 @@ static int entry_compare(const void *a, const void *b)
 unsigned entries_read(struct entries *e, struct mem *mem, const struct root *root, int fd)
 {
     *e = (struct entries){0};
-    e->sorted = mem_take(mem, ENTRIES_MAX * sizeof(e->sorted[0]));
+    e->sorted = mem_take(mem, ENTRIES_MAX * sizeof(void *));
     if (e->sorted == NULL)
         return 503;
     struct cursor c = {0};
@@ -94,7 +94,7 @@ unsigned entries_read(struct entries *e, struct mem *mem, const struct root *roo
         if (!entries_add(e, mem, &c, bytes, (size_t)n))
             return 503;
     }
-    qsort((void *)e->sorted, e->count, sizeof(e->sorted[0]), entry_compare);
+    qsort((void *)e->sorted, e->count, sizeof(void *), entry_compare);
     return 0;
 }
 

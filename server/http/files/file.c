@@ -83,7 +83,7 @@ static bool file_is_whole(struct file *f, uint64_t offset)
 {
     struct stat st;
     bool is_whole = !weir_buf_is_poisoned(&f->buf);
-    if (is_whole && f->size > FILE_WINDOW && offset % FILE_WINDOW == 0)
+    if (is_whole && f->fd != -1 && f->size > FILE_WINDOW && offset % FILE_WINDOW == 0)
         is_whole = file_look(f, &st) && (uint64_t)st.st_size >= f->size;
     f->is_stale |= !is_whole;
     return is_whole;

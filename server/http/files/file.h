@@ -48,13 +48,13 @@ struct file {
     struct weir_response not_modified; /* 304 */
     struct validators validators;      /* views of the texts below */
     uint64_t size;                     /* bytes */
-    int fd;                            /* of a map, to look at the size; -1 of a snapshot */
-    uint64_t looked_ms;                /* when a map was last looked at */
-    struct map_guard guard;            /* of a map */
-    bool is_stale;                     /* seen to have changed: not to be used any more */
-    bool is_settled;                   /* did not change just before it was opened */
-    struct file_id id;                 /* what was opened */
-    struct root *root;                 /* Borrowed: where system calls are counted */
+    int fd;                 /* of a map, to look at the size; -1 if nobody can change it */
+    uint64_t looked_ms;     /* when a map was last looked at */
+    struct map_guard guard; /* of a map */
+    bool is_stale;          /* seen to have changed: not to be used any more */
+    bool is_settled;        /* did not change just before it was opened */
+    struct file_id id;      /* what was opened */
+    struct root *root;      /* Borrowed: where system calls are counted */
     struct weir_field fields[FILE_FIELDS];
     char content_length[21];
     char etag[ETAG_CAP];

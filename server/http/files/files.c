@@ -91,7 +91,11 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     enum weir_err err = root_open(&f->root, config->root, stats);
     if (err != WEIR_OK)
         goto fail;
-    err = cache_new(&f->env, clock, cached_max(config->cached_max), &f->cache);
+    const struct cache_bounds bounds = {
+        .maps = cached_max(config->cached_max),
+        .snapshot_bytes = config->cached_bytes == 0 ? LIMIT_CACHED_BYTES : config->cached_bytes,
+    };
+    err = cache_new(&f->env, clock, &bounds, &f->cache);
     if (err != WEIR_OK)
         goto fail;
     *out = f;
@@ -120,6 +124,17 @@ static uint64_t files_random(struct files *f)
     return x ^ x >> 31;
 }
 
+/* The file of a resource that suits a request. */
+static struct file *files_choose(struct files *f, const struct weir_request *r,
+                                 struct resource *resource)
+{
+    bool was_decoded = resource->is_decoded;
+    struct file *file = resource_choose(&f->env, resource, r);
+    if (resource->is_decoded != was_decoded)
+        cache_recount(f->cache, resource);
+    return file;
+}
+
 /* The file at a decoded path that suits a request.  Gives 0 and *out, or the status due. */
 static unsigned files_get(struct files *f, const struct weir_request *r, struct weir_str path,
                           struct file **out)
@@ -129,7 +144,7 @@ static unsigned files_get(struct files *f, const struct weir_request *r, struct 
         unsigned status = cache_get(f->cache, path, &resource);
         if (status != 0)
             return status;
-        *out = resource_choose(&f->env, resource, r);
+        *out = files_choose(f, r, resource);
         if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
@@ -146,7 +161,7 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
     struct weir_str target = r->path;
     struct resource *resource = cache_find(f->cache, target);
     if (resource != NULL) {
-        *out = resource_choose(&f->env, resource, r);
+        *out = files_choose(f, r, resource);
         if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }

@@ -4,6 +4,8 @@
 #ifndef FILES_LISTING_H
 #define FILES_LISTING_H
 
+#include <stdint.h>
+
 #include "weir/request.h"
 
 struct file_env;

@@ -81,12 +81,23 @@ void resource_close(struct resource *r)
         file_unref(&r->files[i]);
 }
 
-size_t resource_count(const struct resource *r)
+size_t resource_maps(const struct resource *r)
 {
-    size_t count = 0;
+    size_t maps = 0;
     for (unsigned i = 0; i < CODINGS; i++)
-        count += r->files[i] != NULL;
-    return count - (r->is_decoded ? 1 : 0);
+        maps += r->files[i] != NULL && r->files[i]->fd != -1;
+    return maps;
+}
+
+size_t resource_len(const struct resource *r)
+{
+    size_t len = 0;
+    for (unsigned i = 0; i < CODINGS; i++) {
+        const struct file *f = r->files[i];
+        if (f != NULL)
+            len += sizeof(*f) + (f->fd == -1 ? (size_t)f->size : 0);
+    }
+    return len;
 }
 
 /* The original as it is on disk, or NULL. */

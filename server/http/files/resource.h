@@ -30,8 +30,9 @@ unsigned resource_open(const struct file_env *env, const char *path, struct reso
 
 void resource_close(struct resource *r);
 
-/* Files on disk that it holds. */
-size_t resource_count(const struct resource *r);
+/* Descriptors that it holds, and bytes of memory. */
+size_t resource_maps(const struct resource *r);
+size_t resource_len(const struct resource *r);
 
 /* True if what is on disk is what r was opened from. */
 bool resource_is_same(const struct file_env *env, const struct resource *r);
