@@ -294,7 +294,7 @@ static bool conn_is_over(const struct h2_conn *h)
         return true;
     /* A client that sends nothing more cannot open a window either. */
     if (h->peer_ended)
-        return h->unanswered == 0;
+        return h->unanswered == 0 && h->waiting == 0;
     return nghttp2_session_want_read(h->ng) == 0;
 }
 

@@ -30,6 +30,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->is_oversize = false;
     s->is_handed = false;
     s->is_answered = false;
+    s->is_waiting = false;
     s->is_closed = false;
     s->is_complete = false;
     s->request = (struct weir_request){.ops = &stream_ops};
@@ -55,8 +56,20 @@ enum weir_err h2_stream_new(struct h2_conn *h, int32_t id, struct h2_stream **ou
     return WEIR_OK;
 }
 
+static void stream_set_waiting(struct h2_stream *s, bool is_waiting)
+{
+    if (s->is_waiting == is_waiting)
+        return;
+    s->is_waiting = is_waiting;
+    if (is_waiting)
+        s->h->waiting++;
+    else
+        s->h->waiting--;
+}
+
 void h2_stream_release_response(struct h2_stream *s)
 {
+    stream_set_waiting(s, false);
     weir_slice_drop(&s->ready);
     const struct weir_source *source = s->response.source;
     s->response.source = NULL;
@@ -195,6 +208,7 @@ enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max)
     enum weir_err err =
         resp->source->read(resp->ctx, resp->body_offset + s->body_sent, max, &s->ready);
     WEIR_ASSERT(err != WEIR_OK || (s->ready.len > 0 && s->ready.len <= max));
+    stream_set_waiting(s, err == WEIR_AGAIN);
     return err;
 }
 
@@ -271,6 +285,7 @@ static void on_resume(struct weir_request *r)
     struct h2_stream *s = container_of(r, struct h2_stream, request);
     if (s->h == NULL || s->is_closed)
         return;
+    stream_set_waiting(s, false);
     /* The only error is that nothing was deferred, which is what we want. */
     (void)nghttp2_session_resume_data(s->h->ng, s->id);
     h2_conn_wake(s->h);

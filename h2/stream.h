@@ -32,6 +32,7 @@ struct h2_stream {
     bool is_oversize; /* it went over a limit that is answered by a status */
     bool is_handed;   /* the handler has been called */
     bool is_answered; /* the handler has answered */
+    bool is_waiting;  /* the source has said AGAIN and is to call weir_response_resume() */
     bool is_closed;   /* nghttp2 has closed the stream */
     bool is_complete; /* END_STREAM was sent */
 
