@@ -202,6 +202,8 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
     case NGHTTP2_GOAWAY:
         if (frame->goaway.error_code != NGHTTP2_NO_ERROR)
             h2_conn_on_goaway_sent(h, frame->goaway.error_code);
+        else
+            h2_conn_on_notice_sent(h);
         break;
     default: break;
     }

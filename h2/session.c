@@ -142,6 +142,13 @@ void h2_conn_on_goaway_sent(struct h2_conn *h, uint32_t error_code)
     h->state = H2_ENDING;
 }
 
+void h2_conn_on_notice_sent(struct h2_conn *h)
+{
+    if (h->state == H2_NOTIFIED &&
+        nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, h2_goaway_ping) != 0)
+        h2_conn_fail_with(h, WEIR_NOMEM);
+}
+
 void h2_conn_leave(struct h2_conn *h)
 {
     if (h->state != H2_NOTIFIED)
@@ -160,8 +167,7 @@ static void h2_drain(void *session)
         return;
     h->state = H2_NOTIFIED;
     h->notified_ms = h->env->clock->now_ms;
-    if (nghttp2_submit_shutdown_notice(h->ng) != 0 ||
-        nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, h2_goaway_ping) != 0)
+    if (nghttp2_submit_shutdown_notice(h->ng) != 0)
         h2_conn_fail_with(h, WEIR_NOMEM);
     h2_conn_wake(h);
 }

@@ -4,12 +4,59 @@
 #include "h2_peer.h"
 
 #define END NGHTTP2_FLAG_END_STREAM
+#define ID_MAX 0x7fffffffU
 
 /* ---- in two steps ---- */
 
 static void acknowledge_ping(struct peer *p)
 {
     peer_frame(p, NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0, p->ping, 8);
+}
+
+static void a_drain_takes_streams_until_the_ping_is_acknowledged(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    peer_get(&p, 1, "/late?10");
+    peer_turn(&p);
+
+    unsigned wakes = p.wakes;
+    p.trace_len = 0;
+    h2_protocol.drain(p.session);
+    assert_int_equal(p.wakes, wakes + 1);
+    h2_protocol.drain(p.session); /* once is enough */
+    peer_pull(&p);
+    assert_int_equal(p.trace_len, 2);
+    assert_memory_equal(p.trace, "GP", 2); /* a client that has seen the PING has seen the GOAWAY */
+    assert_int_equal(p.goaway_last, ID_MAX);
+    assert_int_equal(p.goaway_code, NGHTTP2_NO_ERROR);
+
+    peer_get(&p, 3, "/size?10"); /* was under way */
+    peer_turn(&p);
+    assert_int_equal(peer_seen(&p, 3)->body_len, 10);
+    assert_int_equal(p.goaways, 1);
+
+    peer_frame(&p, NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0, "anything", 8); /* not the one */
+    peer_turn(&p);
+    assert_int_equal(p.goaways, 1);
+    acknowledge_ping(&p);
+    acknowledge_ping(&p);
+    peer_turn(&p);
+    assert_int_equal(p.goaways, 2);
+    assert_int_equal(p.goaway_last, 3);
+    assert_int_equal(p.goaway_code, NGHTTP2_NO_ERROR);
+    assert_int_equal(p.pulled, WEIR_OK);
+
+    peer_get(&p, 5, "/size?10"); /* too late: ignored */
+    peer_turn(&p);
+    assert_int_equal(p.requests, 2);
+    assert_int_equal(peer_seen(&p, 5)->status, 0);
+    assert_int_equal(peer_answer(&p), WEIR_OK);
+    peer_pull(&p);
+    assert_int_equal(peer_seen(&p, 1)->body_len, 10);
+    assert_int_equal(p.pulled, WEIR_CLOSED);
+    assert_true(peer_deinit(&p));
 }
 
 static void a_drain_without_acknowledgement_goes_on_by_its_clock(void **state)
@@ -187,6 +234,7 @@ static void streams_and_output_on_its_way_are_not_idle(void **state)
 
 /* ---- errors of the peer ---- */
 
+
 static void what_is_not_http2_is_told_so(void **state)
 {
     (void)state;
@@ -230,6 +278,7 @@ static void a_session_can_be_closed_at_any_byte(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_drain_takes_streams_until_the_ping_is_acknowledged),
         cmocka_unit_test(a_drain_without_acknowledgement_goes_on_by_its_clock),
         cmocka_unit_test(a_drain_of_an_idle_connection_closes_it),
         cmocka_unit_test(a_preface_that_does_not_come_ends_without_a_word),
