@@ -61,6 +61,8 @@ static int open_stream(struct h2_conn *h, int32_t id)
 {
     ids_open(&h->ids, (uint32_t)id);
     h->receiving = NULL;
+    if (h->state >= H2_LEAVING)
+        return 0; /* the GOAWAY that is queued does not name it, and closes it when it is sent */
     h2_conn_reap_streams(h);
     if (h->stream_count >= LIMIT_STREAMS) {
         h->env->stats->streams_refused++;

@@ -94,6 +94,35 @@ static void a_drain_of_an_idle_connection_closes_it(void **state)
     assert_true(peer_deinit(&p));
 }
 
+/* Whatever the second GOAWAY does not name, no handler has seen: the client may try it again. */
+static void requests_behind_the_last_one_are_not_handled(void **state)
+{
+    (void)state;
+    for (int by_clock = 0; by_clock <= 1; by_clock++) {
+        struct peer p;
+        peer_start(&p);
+        peer_get(&p, 1, "/late?10");
+        peer_turn(&p);
+        h2_protocol.drain(p.session);
+        peer_pull(&p);
+
+        /* A pull may be far off: the output before is still on its way. */
+        if (by_clock) {
+            p.clock.now_ms += LIMIT_GOAWAY_STEP_MS;
+            assert_int_equal(h2_protocol.timeout(p.session), WEIR_OK);
+        } else {
+            acknowledge_ping(&p);
+        }
+        peer_get(&p, 3, "/size?10");
+        peer_send(&p);
+        peer_pull(&p);
+        assert_int_equal(p.goaways, 2);
+        assert_int_equal(p.goaway_last, p.requests == 1 ? 1 : 3);
+        assert_true(p.requests == 1 || peer_seen(&p, 3)->has_ended);
+        assert_true(peer_deinit(&p));
+    }
+}
+
 /* ---- clocks ---- */
 
 static void a_preface_that_does_not_come_ends_without_a_word(void **state)
@@ -234,7 +263,6 @@ static void streams_and_output_on_its_way_are_not_idle(void **state)
 
 /* ---- errors of the peer ---- */
 
-
 static void what_is_not_http2_is_told_so(void **state)
 {
     (void)state;
@@ -281,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_drain_takes_streams_until_the_ping_is_acknowledged),
         cmocka_unit_test(a_drain_without_acknowledgement_goes_on_by_its_clock),
         cmocka_unit_test(a_drain_of_an_idle_connection_closes_it),
+        cmocka_unit_test(requests_behind_the_last_one_are_not_handled),
         cmocka_unit_test(a_preface_that_does_not_come_ends_without_a_word),
         cmocka_unit_test(settings_that_are_not_acknowledged_end_the_connection),
         cmocka_unit_test(a_field_section_has_to_end_in_time),
