@@ -11,6 +11,8 @@
 #include "clock.h"
 #include "session.h"
 
+#define WINDOW_MAX 0x7fffffffU /* RFC 9113 6.9.1 */
+
 /* Make nghttp2_session_mem_recv() stop at once if the connection has to end. */
 static int go_on(const struct h2_conn *h)
 {
@@ -36,7 +38,8 @@ static int on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t
 /* HEADERS on an identifier that is not new (RFC 9113 5.1, 5.1.1). */
 static void check_old_stream(struct h2_conn *h, int32_t id)
 {
-    if (nghttp2_session_find_stream(h->ng, id) != NULL)
+    nghttp2_stream *stream = nghttp2_session_find_stream(h->ng, id);
+    if (stream != NULL && nghttp2_stream_get_state(stream) != NGHTTP2_STREAM_STATE_IDLE)
         return; /* trailers, or an error that nghttp2 sees */
     switch (ids_state(&h->ids, (uint32_t)id)) {
     case IDS_NEW:
@@ -53,6 +56,8 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
     if (hd->type == NGHTTP2_HEADERS && (hd->stream_id & 1) != 0 &&
         (uint32_t)hd->stream_id <= h->ids.highest)
         check_old_stream(h, hd->stream_id);
+    if (hd->type == NGHTTP2_PRIORITY && hd->stream_id == 0)
+        h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); /* RFC 9113 6.3 */
     return go_on(h);
 }
 
@@ -113,12 +118,42 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, nghttp2_rc
     return go_on(h);
 }
 
+/*
+ * A setting that takes a stream's window beyond its maximum is an error of the connection (RFC 9113
+ * 6.9.2).  nghttp2 resets the streams, and does not tell why.
+ */
+static void check_windows(struct h2_conn *h, uint32_t initial)
+{
+    for (const struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
+        if (!s->is_closed && initial + s->window_granted > s->body_sent + WINDOW_MAX)
+            h2_conn_fail(h, NGHTTP2_FLOW_CONTROL_ERROR);
+    }
+}
+
 static void on_settings(struct h2_conn *h, const nghttp2_settings *settings)
 {
     for (size_t i = 0; i < settings->niv; i++) {
-        if (settings->iv[i].settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
-            fields_encoder_note_size(&h->fields, settings->iv[i].value);
+        const nghttp2_settings_entry *entry = &settings->iv[i];
+        if (entry->settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
+            fields_encoder_note_size(&h->fields, entry->value);
+        if (entry->settings_id == NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)
+            check_windows(h, entry->value);
     }
+}
+
+static void on_window_update(struct h2_conn *h, const nghttp2_window_update *update)
+{
+    struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, update->hd.stream_id);
+    if (s != NULL)
+        s->window_granted += (uint32_t)update->window_size_increment;
+}
+
+/* RFC 9218 7.1 */
+static void on_priority_update(struct h2_conn *h, const nghttp2_extension *frame)
+{
+    const nghttp2_ext_priority_update *update = frame->payload;
+    if (update->stream_id == 0)
+        h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR);
 }
 
 static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
@@ -154,6 +189,8 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
             memcmp(frame->ping.opaque_data, h2_goaway_ping, sizeof(h2_goaway_ping)) == 0)
             h2_conn_leave(h);
         break;
+    case NGHTTP2_WINDOW_UPDATE: on_window_update(h, &frame->window_update); break;
+    case NGHTTP2_PRIORITY_UPDATE: on_priority_update(h, &frame->ext); break;
     default: break;
     }
     return go_on(h);

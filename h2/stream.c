@@ -42,6 +42,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->held_count = 0;
     s->response.source = NULL;
     s->body_sent = 0;
+    s->window_granted = 0;
     s->ready = (struct weir_slice){0};
     s->framed_end = 0;
 }

@@ -46,6 +46,7 @@ struct h2_stream {
 
     struct weir_response response;
     uint64_t body_sent;      /* bytes of the body that were framed */
+    uint64_t window_granted; /* by WINDOW_UPDATE, to send them */
     struct weir_slice ready; /* what nghttp2 was promised for the next DATA frame */
     uint64_t framed_end;     /* session output offset behind the last byte framed for it */
 

@@ -4,6 +4,7 @@
 #include "h2_peer.h"
 
 #define END NGHTTP2_FLAG_END_STREAM
+#define END_HEADERS NGHTTP2_FLAG_END_HEADERS
 #define ID_MAX 0x7fffffffU
 
 /* ---- in two steps ---- */
@@ -263,6 +264,98 @@ static void streams_and_output_on_its_way_are_not_idle(void **state)
 
 /* ---- errors of the peer ---- */
 
+struct fault {
+    const char *name;
+    uint32_t code;
+    const char *bytes; /* behind the preface and a request on stream 5 that is over */
+    size_t len;
+};
+
+#define FAULT(name, code, bytes)                                                                   \
+    {                                                                                              \
+        name, code, bytes, sizeof(bytes) - 1                                                       \
+    }
+#define GET_1 "\x82\x86\x84\x01\x01\x61" /* GET http / a */
+
+static const struct fault faults[] = {
+    FAULT("HEADERS on an identifier passed over", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x06\x01\x05\0\0\0\x03" GET_1),
+    FAULT("HEADERS on a closed stream", NGHTTP2_STREAM_CLOSED, "\0\0\x06\x01\x05\0\0\0\x05" GET_1),
+    FAULT("HEADERS on an identifier that was only prioritised", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x07\x10\0\0\0\0\0\0\0\0\x07u=1"
+          "\0\0\x06\x01\x05\0\0\0\x09" GET_1 "\0\0\x06\x01\x05\0\0\0\x07" GET_1),
+    FAULT("HEADERS on stream 0", NGHTTP2_PROTOCOL_ERROR, "\0\0\x06\x01\x05\0\0\0\0" GET_1),
+    FAULT("HEADERS on an even stream", NGHTTP2_PROTOCOL_ERROR, "\0\0\x06\x01\x05\0\0\0\x08" GET_1),
+    FAULT("DATA on stream 0", NGHTTP2_PROTOCOL_ERROR, "\0\0\0\0\0\0\0\0\0"),
+    FAULT("DATA on an idle stream", NGHTTP2_PROTOCOL_ERROR, "\0\0\0\0\0\0\0\0\x09"),
+    FAULT("DATA behind END_STREAM", NGHTTP2_STREAM_CLOSED,
+          "\0\0\x0e\x01\x05\0\0\0\x07\x82\x86\x04\x07/late?1\x01\x01\x61"
+          "\0\0\0\0\0\0\0\0\x07"),
+    FAULT("padding beyond the frame", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x07\x01\x0d\0\0\0\x07\x10" GET_1),
+    FAULT("RST_STREAM on an idle stream", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x04\x03\0\0\0\0\x09\0\0\0\0"),
+    FAULT("RST_STREAM of three bytes", NGHTTP2_FRAME_SIZE_ERROR, "\0\0\x03\x03\0\0\0\0\x05\0\0\0"),
+    FAULT("PRIORITY of four bytes", NGHTTP2_FRAME_SIZE_ERROR, "\0\0\x04\x02\0\0\0\0\x05\0\0\0\0"),
+    FAULT("PRIORITY on stream 0", NGHTTP2_PROTOCOL_ERROR, "\0\0\x05\x02\0\0\0\0\0\0\0\0\0\0"),
+    FAULT("PRIORITY_UPDATE of stream 0", NGHTTP2_PROTOCOL_ERROR, "\0\0\x04\x10\0\0\0\0\0\0\0\0\0"),
+    FAULT("PRIORITY_UPDATE on a stream", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x04\x10\0\0\0\0\x05\0\0\0\x05"),
+    FAULT("SETTINGS on a stream", NGHTTP2_PROTOCOL_ERROR, "\0\0\0\x04\0\0\0\0\x05"),
+    FAULT("SETTINGS of five bytes", NGHTTP2_FRAME_SIZE_ERROR, "\0\0\x05\x04\0\0\0\0\0\0\0\0\0\0"),
+    FAULT("SETTINGS_ENABLE_PUSH of 2", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x06\x04\0\0\0\0\0\0\x02\0\0\0\x02"),
+    FAULT("SETTINGS_INITIAL_WINDOW_SIZE beyond 2^31-1", NGHTTP2_FLOW_CONTROL_ERROR,
+          "\0\0\x06\x04\0\0\0\0\0\0\x04\x80\0\0\0"),
+    FAULT("SETTINGS_INITIAL_WINDOW_SIZE that overflows a stream", NGHTTP2_FLOW_CONTROL_ERROR,
+          "\0\0\x0e\x01\x05\0\0\0\x07\x82\x86\x04\x07/late?1\x01\x01\x61"
+          "\0\0\x04\x08\0\0\0\0\x07\x7f\xff\0\0\0\0\x06\x04\0\0\0\0\0\0\x04\0\x01\0\0"),
+    FAULT("SETTINGS_MAX_FRAME_SIZE of 16383", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x06\x04\0\0\0\0\0\0\x05\0\0\x3f\xff"),
+    FAULT("PUSH_PROMISE", NGHTTP2_PROTOCOL_ERROR, "\0\0\x0a\x05\x04\0\0\0\x05\0\0\0\x02" GET_1),
+    FAULT("PING on a stream", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x08\x06\0\0\0\0\x05"
+          "12345678"),
+    FAULT("GOAWAY on a stream", NGHTTP2_PROTOCOL_ERROR, "\0\0\x08\x07\0\0\0\0\x05\0\0\0\0\0\0\0\0"),
+    FAULT("WINDOW_UPDATE of 0", NGHTTP2_PROTOCOL_ERROR, "\0\0\x04\x08\0\0\0\0\0\0\0\0\0"),
+    FAULT("WINDOW_UPDATE beyond 2^31-1", NGHTTP2_FLOW_CONTROL_ERROR,
+          "\0\0\x04\x08\0\0\0\0\0\x7f\xff\xff\xff"),
+    FAULT("CONTINUATION without HEADERS", NGHTTP2_PROTOCOL_ERROR, "\0\0\x01\x09\x04\0\0\0\x07\x82"),
+    FAULT("CONTINUATION of another stream", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x01\x01\x01\0\0\0\x07\x82\0\0\x01\x09\x04\0\0\0\x09\x86"),
+    FAULT("a frame amid a field section", NGHTTP2_PROTOCOL_ERROR,
+          "\0\0\x01\x01\x01\0\0\0\x07\x82\0\0\0\x04\x01\0\0\0\0"),
+    FAULT("a frame of 16385 bytes", NGHTTP2_FRAME_SIZE_ERROR, "\0\x40\x01\0\0\0\0\0\x07"),
+    FAULT("HPACK: an index beyond the table", NGHTTP2_COMPRESSION_ERROR,
+          "\0\0\x01\x01\x05\0\0\0\x07\xff"),
+    FAULT("HPACK: a size update beyond the setting", NGHTTP2_COMPRESSION_ERROR,
+          "\0\0\x03\x01\x05\0\0\0\x07\x3f\xe2\x1f"),
+};
+
+static void faults_end_the_connection_with_their_code(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        const struct fault *f = &faults[i];
+        for (size_t step = 1; step <= 64; step += 21) {
+            struct peer p;
+            peer_start(&p);
+            peer_get(&p, 5, "/none");
+            peer_turn(&p);
+            assert_true(peer_seen(&p, 5)->has_ended);
+
+            peer_say(&p, f->bytes, f->len);
+            peer_send_by(&p, step);
+            peer_pull(&p);
+            if (p.goaways != 1 || p.goaway_code != f->code)
+                fail_msg("%s, by %zu: goaways=%u code=%u", f->name, step, p.goaways, p.goaway_code);
+            assert_int_equal(p.pulled, WEIR_CLOSED);
+            assert_int_equal(p.stats.protocol_errors, 1);
+            assert_true(peer_deinit(&p));
+        }
+    }
+}
+
 static void what_is_not_http2_is_told_so(void **state)
 {
     (void)state;
@@ -316,6 +409,7 @@ int main(void)
         cmocka_unit_test(field_sections_that_are_not_taken_leave_no_clock_behind),
         cmocka_unit_test(an_idle_connection_is_drained),
         cmocka_unit_test(streams_and_output_on_its_way_are_not_idle),
+        cmocka_unit_test(faults_end_the_connection_with_their_code),
         cmocka_unit_test(what_is_not_http2_is_told_so),
         cmocka_unit_test(a_session_can_be_closed_at_any_byte),
     };
