@@ -35,27 +35,50 @@ static int on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t
     return h2_output_send_data(h2_conn_from(opaque), source->ptr, head, len, is_last);
 }
 
+/* HEADERS that nobody will be given: decoded all the same, so not without end. */
+static void count_idle_section(struct h2_conn *h)
+{
+    if (!budget_on_idle_section(&h->budget, h->env->clock->now_ms))
+        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
 /* HEADERS on an identifier that is not new (RFC 9113 5.1, 5.1.1). */
 static void check_old_stream(struct h2_conn *h, int32_t id)
 {
     nghttp2_stream *stream = nghttp2_session_find_stream(h->ng, id);
-    if (stream != NULL && nghttp2_stream_get_state(stream) != NGHTTP2_STREAM_STATE_IDLE)
-        return; /* trailers, or an error that nghttp2 sees */
+    if (stream != NULL && nghttp2_stream_get_state(stream) != NGHTTP2_STREAM_STATE_IDLE) {
+        /* Trailers, or an error that nghttp2 sees. */
+        struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, id);
+        if (s == NULL || s->has_trailers)
+            count_idle_section(h);
+        else
+            s->has_trailers = true;
+        return;
+    }
     switch (ids_state(&h->ids, (uint32_t)id)) {
-    case IDS_NEW:
-    case IDS_RESET: return;
+    case IDS_NEW: return;
+    case IDS_RESET: count_idle_section(h); return;
     case IDS_UNUSED: h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); return;
     case IDS_CLOSED: h2_conn_fail(h, NGHTTP2_STREAM_CLOSED); return;
     }
+}
+
+static void on_begin_section(struct h2_conn *h, int32_t id)
+{
+    if ((id & 1) == 0)
+        return; /* an error that nghttp2 sees */
+    if ((uint32_t)id <= h->ids.highest)
+        check_old_stream(h, id);
+    else if (h->state >= H2_LEAVING)
+        count_idle_section(h);
 }
 
 static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *opaque)
 {
     (void)ng;
     struct h2_conn *h = h2_conn_from(opaque);
-    if (hd->type == NGHTTP2_HEADERS && (hd->stream_id & 1) != 0 &&
-        (uint32_t)hd->stream_id <= h->ids.highest)
-        check_old_stream(h, hd->stream_id);
+    if (hd->type == NGHTTP2_HEADERS)
+        on_begin_section(h, hd->stream_id);
     if (hd->type == NGHTTP2_PRIORITY && hd->stream_id == 0)
         h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); /* RFC 9113 6.3 */
     return go_on(h);

@@ -26,6 +26,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->h = h;
     s->id = id;
     s->is_request = true;
+    s->has_trailers = false;
     s->is_received = false;
     s->is_oversize = false;
     s->is_handed = false;

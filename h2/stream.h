@@ -27,14 +27,15 @@ struct h2_stream {
     struct h2_stream *next; /* in the connection's list of live or of leaving streams */
     struct h2_stream *prev;
     int32_t id;
-    bool is_request;  /* the field section that arrives is the request's, not trailers */
-    bool is_received; /* END_STREAM came: the request is complete */
-    bool is_oversize; /* it went over a limit that is answered by a status */
-    bool is_handed;   /* the handler has been called */
-    bool is_answered; /* the handler has answered */
-    bool is_waiting;  /* the source has said AGAIN and is to call weir_response_resume() */
-    bool is_closed;   /* nghttp2 has closed the stream */
-    bool is_complete; /* END_STREAM was sent */
+    bool is_request;   /* the field section that arrives is the request's, not trailers */
+    bool has_trailers; /* a second field section has begun */
+    bool is_received;  /* END_STREAM came: the request is complete */
+    bool is_oversize;  /* it went over a limit that is answered by a status */
+    bool is_handed;    /* the handler has been called */
+    bool is_answered;  /* the handler has answered */
+    bool is_waiting;   /* the source has said AGAIN and is to call weir_response_resume() */
+    bool is_closed;    /* nghttp2 has closed the stream */
+    bool is_complete;  /* END_STREAM was sent */
 
     struct weir_request request;
     size_t field_cap;          /* of fields */

@@ -356,6 +356,67 @@ static void faults_end_the_connection_with_their_code(void **state)
     }
 }
 
+/* RFC 9113 5.4.2: what was sent before a reset was seen is no error. */
+static void trailers_for_streams_that_we_have_reset_are_tolerated(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    for (uint32_t id = 1; id < 2 * LIMIT_STREAMS; id += 2)
+        peer_ask(&p, id, 0, "POST", "/size?10");
+    peer_turn(&p);
+    const nghttp2_nv nva[] = {peer_nv("x", "y")};
+    for (uint32_t id = 1; id < 2 * LIMIT_STREAMS; id += 2) {
+        assert_true(peer_seen(&p, id)->is_reset);
+        peer_frame(&p, NGHTTP2_DATA, 0, id, "hello", 5);
+        peer_fields(&p, id, END, nva, 1, 16384);
+    }
+    peer_get(&p, 2 * LIMIT_STREAMS + 1, "/size?10");
+    peer_turn(&p);
+
+    assert_int_equal(p.goaways, 0);
+    assert_int_equal(peer_seen(&p, 2 * LIMIT_STREAMS + 1)->body_len, 10);
+    assert_true(peer_deinit(&p));
+}
+
+/* They cost work, though, and lead nowhere. */
+static void a_flood_of_such_trailers_is_not_tolerated(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        struct peer p;
+        peer_start(&p);
+        uint32_t id = 1;
+        peer_ask(&p, id, 0, "POST", kind == 0 ? "/size?10" : "/late?10");
+        peer_turn(&p);
+        const nghttp2_nv nva[] = {peer_nv(":x", "y")};
+        if (kind == 1) { /* the reset waits for room */
+            p.is_slow = true;
+            p.budget = 1;
+            peer_get(&p, 3, "/size?10");
+            peer_turn(&p);
+        } else if (kind == 2) { /* new streams behind the last one */
+            h2_protocol.drain(p.session);
+            peer_pull(&p);
+            peer_wait(&p, LIMIT_GOAWAY_STEP_MS);
+            assert_int_equal(p.goaways, 2);
+        }
+        for (unsigned i = 0; i < LIMIT_CONTROL_FRAMES - 10; i++, id += kind == 2 ? 2 : 0)
+            peer_fields(&p, kind == 2 ? id + 2 : id, END, nva, 1, 16384);
+        peer_send(&p);
+        assert_int_equal(p.fed, WEIR_OK);
+        for (unsigned i = 0; i < 20; i++, id += kind == 2 ? 2 : 0)
+            peer_fields(&p, kind == 2 ? id + 2 : id, END, nva, 1, 16384);
+        peer_send(&p);
+
+        assert_int_equal(p.fed, WEIR_LIMIT);
+        p.is_slow = false;
+        peer_pull(&p);
+        assert_int_equal(p.goaway_code, NGHTTP2_ENHANCE_YOUR_CALM);
+        assert_true(peer_deinit(&p));
+    }
+}
+
 static void what_is_not_http2_is_told_so(void **state)
 {
     (void)state;
@@ -410,6 +471,8 @@ int main(void)
         cmocka_unit_test(an_idle_connection_is_drained),
         cmocka_unit_test(streams_and_output_on_its_way_are_not_idle),
         cmocka_unit_test(faults_end_the_connection_with_their_code),
+        cmocka_unit_test(trailers_for_streams_that_we_have_reset_are_tolerated),
+        cmocka_unit_test(a_flood_of_such_trailers_is_not_tolerated),
         cmocka_unit_test(what_is_not_http2_is_told_so),
         cmocka_unit_test(a_session_can_be_closed_at_any_byte),
     };
