@@ -73,6 +73,11 @@ void budget_on_complete(struct budget *b)
         b->peer_resets.left++;
 }
 
+bool budget_on_idle_section(struct budget *b, uint64_t now_ms)
+{
+    return bucket_take(&b->control, now_ms);
+}
+
 bool budget_on_own_reset(struct budget *b, uint64_t now_ms)
 {
     return bucket_take(&b->own_resets, now_ms);

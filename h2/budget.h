@@ -46,6 +46,9 @@ bool budget_on_frame(struct budget *b, const struct budget_frame *f, uint64_t no
 void budget_on_data_sent(struct budget *b);
 void budget_on_complete(struct budget *b);
 
+/* A field section has come that can lead to no request. */
+bool budget_on_idle_section(struct budget *b, uint64_t now_ms);
+
 /* We reset a stream because of what the peer did; we refused one. */
 bool budget_on_own_reset(struct budget *b, uint64_t now_ms);
 bool budget_on_refused(struct budget *b);

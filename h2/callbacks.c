@@ -11,6 +11,8 @@
 #include "clock.h"
 #include "session.h"
 
+#define WINDOW_MAX 0x7fffffffU /* RFC 9113 6.9.1 */
+
 /* Make nghttp2_session_mem_recv() stop at once if the connection has to end. */
 static int go_on(const struct h2_conn *h)
 {
@@ -33,42 +35,52 @@ static int on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t
     return h2_output_send_data(h2_conn_from(opaque), source->ptr, head, len, is_last);
 }
 
+/* HEADERS that nobody will be given: decoded all the same, so not without end. */
+static void count_idle_section(struct h2_conn *h)
+{
+    if (!budget_on_idle_section(&h->budget, h->env->clock->now_ms))
+        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
 /* HEADERS on an identifier that is not new (RFC 9113 5.1, 5.1.1). */
 static void check_old_stream(struct h2_conn *h, int32_t id)
 {
-    if (nghttp2_session_find_stream(h->ng, id) != NULL)
-        return; /* trailers, or an error that nghttp2 sees */
+    nghttp2_stream *stream = nghttp2_session_find_stream(h->ng, id);
+    if (stream != NULL && nghttp2_stream_get_state(stream) != NGHTTP2_STREAM_STATE_IDLE) {
+        /* Trailers, or an error that nghttp2 sees. */
+        struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, id);
+        if (s == NULL || s->has_trailers)
+            count_idle_section(h);
+        else
+            s->has_trailers = true;
+        return;
+    }
     switch (ids_state(&h->ids, (uint32_t)id)) {
-    case IDS_NEW:
-    case IDS_RESET: return;
+    case IDS_NEW: return;
+    case IDS_RESET: count_idle_section(h); return;
     case IDS_UNUSED: h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); return;
     case IDS_CLOSED: h2_conn_fail(h, NGHTTP2_STREAM_CLOSED); return;
     }
 }
 
-/* The widest send window before the values of a SETTINGS frame that begins are taken over. */
-static void note_widest_window(struct h2_conn *h)
+static void on_begin_section(struct h2_conn *h, int32_t id)
 {
-    h->widest = h->live.first == NULL ? 0 : INT32_MIN;
-    for (const struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
-        int64_t window = nghttp2_session_get_stream_remote_window_size(h->ng, s->id);
-        if (window > h->widest)
-            h->widest = window;
-    }
+    if ((id & 1) == 0)
+        return; /* an error that nghttp2 sees */
+    if ((uint32_t)id <= h->ids.highest)
+        check_old_stream(h, id);
+    else if (h->state >= H2_LEAVING)
+        count_idle_section(h);
 }
 
 static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *opaque)
 {
     (void)ng;
     struct h2_conn *h = h2_conn_from(opaque);
-    if (hd->type == NGHTTP2_HEADERS) {
-        if ((hd->stream_id & 1) != 0 && (uint32_t)hd->stream_id <= h->ids.highest)
-            check_old_stream(h, hd->stream_id);
-    } else if (hd->type == NGHTTP2_SETTINGS) {
-        note_widest_window(h);
-    } else if (hd->type == NGHTTP2_PRIORITY && hd->stream_id == 0) {
-        h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); /* RFC 9113 6.3; nghttp2 looks at none of them */
-    }
+    if (hd->type == NGHTTP2_HEADERS)
+        on_begin_section(h, hd->stream_id);
+    if (hd->type == NGHTTP2_PRIORITY && hd->stream_id == 0)
+        h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); /* RFC 9113 6.3 */
     return go_on(h);
 }
 
@@ -77,6 +89,8 @@ static int open_stream(struct h2_conn *h, int32_t id)
 {
     ids_open(&h->ids, (uint32_t)id);
     h->receiving = NULL;
+    if (h->state >= H2_LEAVING)
+        return 0; /* the GOAWAY that is queued does not name it, and closes it when it is sent */
     h2_conn_reap_streams(h);
     if (h->stream_count >= LIMIT_STREAMS) {
         h->env->stats->streams_refused++;
@@ -128,27 +142,41 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, nghttp2_rc
 }
 
 /*
- * A larger initial window widens that of every open stream; beyond 2^31-1 the whole connection is
- * in error (RFC 9113 6.9.2), for which nghttp2 only resets the streams.
+ * A setting that takes a stream's window beyond its maximum is an error of the connection (RFC 9113
+ * 6.9.2).  nghttp2 resets the streams, and does not tell why.
  */
-static void on_initial_window(struct h2_conn *h, uint32_t window)
+static void check_windows(struct h2_conn *h, uint32_t initial)
 {
-    h->widest += (int64_t)window - h->peer_window;
-    h->peer_window = window;
-    if (h->widest > INT32_MAX)
-        h2_conn_fail(h, NGHTTP2_FLOW_CONTROL_ERROR);
+    for (const struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
+        if (!s->is_closed && initial + s->window_granted > s->body_sent + WINDOW_MAX)
+            h2_conn_fail(h, NGHTTP2_FLOW_CONTROL_ERROR);
+    }
 }
 
-/* Every value counts, in order (RFC 9113 6.5.3, RFC 7541 4.2). */
 static void on_settings(struct h2_conn *h, const nghttp2_settings *settings)
 {
     for (size_t i = 0; i < settings->niv; i++) {
         const nghttp2_settings_entry *entry = &settings->iv[i];
         if (entry->settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
             fields_encoder_note_size(&h->fields, entry->value);
-        else if (entry->settings_id == NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)
-            on_initial_window(h, entry->value);
+        if (entry->settings_id == NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)
+            check_windows(h, entry->value);
     }
+}
+
+static void on_window_update(struct h2_conn *h, const nghttp2_window_update *update)
+{
+    struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, update->hd.stream_id);
+    if (s != NULL)
+        s->window_granted += (uint32_t)update->window_size_increment;
+}
+
+/* RFC 9218 7.1 */
+static void on_priority_update(struct h2_conn *h, const nghttp2_extension *frame)
+{
+    const nghttp2_ext_priority_update *update = frame->payload;
+    if (update->stream_id == 0)
+        h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR);
 }
 
 static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
@@ -179,17 +207,13 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *
         else
             on_settings(h, &frame->settings);
         break;
-    case NGHTTP2_PRIORITY_UPDATE: {
-        const nghttp2_ext_priority_update *update = frame->ext.payload;
-        if (update->stream_id == 0)
-            h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); /* RFC 9218 7.1 */
-        break;
-    }
     case NGHTTP2_PING:
         if ((frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 &&
             memcmp(frame->ping.opaque_data, h2_goaway_ping, sizeof(h2_goaway_ping)) == 0)
             h2_conn_leave(h);
         break;
+    case NGHTTP2_WINDOW_UPDATE: on_window_update(h, &frame->window_update); break;
+    case NGHTTP2_PRIORITY_UPDATE: on_priority_update(h, &frame->ext); break;
     default: break;
     }
     return go_on(h);
@@ -240,8 +264,8 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
     case NGHTTP2_GOAWAY:
         if (frame->goaway.error_code != NGHTTP2_NO_ERROR)
             h2_conn_on_goaway_sent(h, frame->goaway.error_code);
-        else if (h->is_ping_due)
-            h2_conn_probe(h);
+        else
+            h2_conn_on_notice_sent(h);
         break;
     default: break;
     }

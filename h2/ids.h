@@ -11,8 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define IDS_WINDOW 64 /* identifiers remembered one by one, the highest first */
-#define IDS_RESETS 32 /* streams we have reset lately */
+#include "internal/limits.h"
+
+#define IDS_WINDOW 64            /* identifiers remembered one by one, the highest first */
+#define IDS_RESETS LIMIT_STREAMS /* streams we have reset lately: all that can be open at once */
 
 struct ids {
     uint32_t highest;            /* highest identifier used; 0 for none */

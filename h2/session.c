@@ -142,6 +142,13 @@ void h2_conn_on_goaway_sent(struct h2_conn *h, uint32_t error_code)
     h->state = H2_ENDING;
 }
 
+void h2_conn_on_notice_sent(struct h2_conn *h)
+{
+    if (h->state == H2_NOTIFIED &&
+        nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, h2_goaway_ping) != 0)
+        h2_conn_fail_with(h, WEIR_NOMEM);
+}
+
 void h2_conn_leave(struct h2_conn *h)
 {
     if (h->state != H2_NOTIFIED)
@@ -153,14 +160,6 @@ void h2_conn_leave(struct h2_conn *h)
         h2_conn_fail_with(h, WEIR_NOMEM);
 }
 
-void h2_conn_probe(struct h2_conn *h)
-{
-    h->is_ping_due = false;
-    h->notified_ms = h->env->clock->now_ms;
-    if (nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, h2_goaway_ping) != 0)
-        h2_conn_fail_with(h, WEIR_NOMEM);
-}
-
 static void h2_drain(void *session)
 {
     struct h2_conn *h = session;
@@ -168,7 +167,6 @@ static void h2_drain(void *session)
         return;
     h->state = H2_NOTIFIED;
     h->notified_ms = h->env->clock->now_ms;
-    h->is_ping_due = true; /* sent after the GOAWAY: what it acknowledges has seen that */
     if (nghttp2_submit_shutdown_notice(h->ng) != 0)
         h2_conn_fail_with(h, WEIR_NOMEM);
     h2_conn_wake(h);
@@ -229,7 +227,6 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     h->magic = H2_CONN_MAGIC;
     h->env = env;
     h->host = host;
-    h->peer_window = NGHTTP2_INITIAL_WINDOW_SIZE;
     list_init(&h->ending);
     h->opened_ms = host->opened_ms;
     h->idle_ms = env->clock->now_ms;
@@ -304,7 +301,7 @@ static bool conn_is_over(const struct h2_conn *h)
         return true;
     /* A client that sends nothing more cannot open a window either. */
     if (h->peer_ended)
-        return h->unanswered == 0 && list_first(&h->ending) == NULL;
+        return h->unanswered == 0 && h->waiting == 0 && list_first(&h->ending) == NULL;
     return nghttp2_session_want_read(h->ng) == 0;
 }
 

@@ -41,7 +41,6 @@ struct h2_conn {
 
     bool settings_received; /* the client's preface is complete */
     bool settings_acked;    /* the client has acknowledged ours */
-    bool is_ping_due;       /* the PING that follows the first GOAWAY */
     bool peer_ended;        /* the client sends nothing more */
     bool is_pumping;        /* inside feed or pull: no need to wake the connection */
     bool is_blocked;        /* the last pull stopped for its budget */
@@ -59,13 +58,12 @@ struct h2_conn {
     struct list ending;    /* whose body has been framed, and whose end waits for it to leave */
     uint32_t stream_count; /* of both */
     uint32_t unanswered;   /* handed to a handler that has not answered */
+    uint32_t waiting;      /* answered by a source that has said AGAIN */
 
     struct weir_gather *out; /* Borrowed: while pull runs */
     size_t out_budget;       /* bytes that out may hold */
     uint64_t framed;         /* bytes ever appended to out */
 
-    uint32_t peer_window; /* SETTINGS_INITIAL_WINDOW_SIZE of the peer, in effect */
-    int64_t widest;       /* largest send window of a stream when a SETTINGS frame began */
     uint64_t opened_ms;   /* when the session was opened */
     uint64_t settings_ms; /* when our SETTINGS went out; 0 before */
     uint64_t idle_ms;     /* when the last stream was closed, or the session was opened */
@@ -101,11 +99,14 @@ void h2_conn_wake(struct h2_conn *h);
 /* A GOAWAY with an error is out, ours or one that nghttp2 found due. */
 void h2_conn_on_goaway_sent(struct h2_conn *h, uint32_t error_code);
 
+/*
+ * A GOAWAY without an error is out.  If it was the first, the PING follows.
+ * Why now: nghttp2 would let the PING overtake, and its acknowledgement would prove nothing.
+ */
+void h2_conn_on_notice_sent(struct h2_conn *h);
+
 /* The PING between the two GOAWAYs. */
 extern const uint8_t h2_goaway_ping[8];
-
-/* The PING, now that the first GOAWAY has been framed. */
-void h2_conn_probe(struct h2_conn *h);
 
 /* The second GOAWAY, if the first is out. */
 void h2_conn_leave(struct h2_conn *h);

@@ -26,10 +26,12 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->h = h;
     s->id = id;
     s->is_request = true;
+    s->has_trailers = false;
     s->is_received = false;
     s->is_oversize = false;
     s->is_handed = false;
     s->is_answered = false;
+    s->is_waiting = false;
     s->is_closed = false;
     s->is_complete = false;
     s->is_lost = false;
@@ -42,6 +44,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->held_count = 0;
     s->response.source = NULL;
     s->body_sent = 0;
+    s->window_granted = 0;
     s->ready = (struct weir_slice){0};
     s->body = NULL;
     s->ending = (struct list){0};
@@ -58,9 +61,21 @@ enum weir_err h2_stream_new(struct h2_conn *h, int32_t id, struct h2_stream **ou
     return WEIR_OK;
 }
 
+static void stream_set_waiting(struct h2_stream *s, bool is_waiting)
+{
+    if (s->is_waiting == is_waiting)
+        return;
+    s->is_waiting = is_waiting;
+    if (is_waiting)
+        s->h->waiting++;
+    else
+        s->h->waiting--;
+}
+
 void h2_stream_release_response(struct h2_stream *s)
 {
     list_remove(&s->ending);
+    stream_set_waiting(s, false);
     weir_slice_drop(&s->ready);
     const struct weir_source *source = s->response.source;
     s->response.source = NULL;
@@ -213,6 +228,7 @@ enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max)
     WEIR_ASSERT(err != WEIR_OK || (s->ready.len > 0 && s->ready.len <= max));
     if (err == WEIR_OK && s->ready.buf->origin == WEIR_ORIGIN_MAPPED)
         s->body = s->ready.buf;
+    stream_set_waiting(s, err == WEIR_AGAIN);
     return err;
 }
 
@@ -289,6 +305,7 @@ static void on_resume(struct weir_request *r)
     struct h2_stream *s = container_of(r, struct h2_stream, request);
     if (s->h == NULL || s->is_closed)
         return;
+    stream_set_waiting(s, false);
     /* The only error is that nothing was deferred, which is what we want. */
     (void)nghttp2_session_resume_data(s->h->ng, s->id);
     h2_conn_wake(s->h);

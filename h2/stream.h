@@ -28,14 +28,16 @@ struct h2_stream {
     struct h2_stream *next; /* in the connection's list of live or of leaving streams */
     struct h2_stream *prev;
     int32_t id;
-    bool is_request;  /* the field section that arrives is the request's, not trailers */
-    bool is_received; /* END_STREAM came: the request is complete */
-    bool is_oversize; /* it went over a limit that is answered by a status */
-    bool is_handed;   /* the handler has been called */
-    bool is_answered; /* the handler has answered */
-    bool is_closed;   /* nghttp2 has closed the stream */
-    bool is_complete; /* END_STREAM was sent */
-    bool is_lost;     /* bytes of its body were lost: it has been reset */
+    bool is_request;   /* the field section that arrives is the request's, not trailers */
+    bool has_trailers; /* a second field section has begun */
+    bool is_received;  /* END_STREAM came: the request is complete */
+    bool is_oversize;  /* it went over a limit that is answered by a status */
+    bool is_handed;    /* the handler has been called */
+    bool is_answered;  /* the handler has answered */
+    bool is_waiting;   /* the source has said AGAIN and is to call weir_response_resume() */
+    bool is_closed;    /* nghttp2 has closed the stream */
+    bool is_complete;  /* END_STREAM was sent */
+    bool is_lost;      /* bytes of its body were lost: it has been reset */
 
     struct weir_request request;
     size_t field_cap;          /* of fields */
@@ -47,6 +49,7 @@ struct h2_stream {
 
     struct weir_response response;
     uint64_t body_sent;      /* bytes of the body that were framed */
+    uint64_t window_granted; /* by WINDOW_UPDATE, to send them */
     struct weir_slice ready; /* what nghttp2 was promised for the next DATA frame */
     struct weir_buf *body;   /* Borrowed, to compare: the map that body bytes come from; or NULL */
     struct list ending;      /* in the connection's list of those that wait to send their end */

@@ -171,13 +171,13 @@ static void streams_count_until_their_bytes_have_left(void **state)
     peer_start(&p);
     p.is_slow = true;
     for (uint32_t i = 0; i < LIMIT_STREAMS; i++)
-        peer_get(&p, 2 * i + 1, "/size?50");
+        peer_get(&p, 2 * i + 1, "/pool?50");
     peer_turn(&p);
 
-    peer_get(&p, 2 * LIMIT_STREAMS + 1, "/size?50");
+    peer_get(&p, 2 * LIMIT_STREAMS + 1, "/pool?50");
     peer_turn(&p);
     peer_take(&p, p.out.len);
-    peer_get(&p, 2 * LIMIT_STREAMS + 3, "/size?50");
+    peer_get(&p, 2 * LIMIT_STREAMS + 3, "/pool?50");
     peer_turn(&p);
     peer_take(&p, p.out.len);
 
@@ -487,6 +487,30 @@ static void table_sizes_take_effect_with_their_acknowledgement(void **state)
     }
 }
 
+static void a_peer_that_has_sent_its_last_still_gets_answers(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    peer_get(&p, 1, "/late?10");
+    peer_get(&p, 3, "/slow?10");
+    peer_turn(&p);
+    h2_protocol.feed_end(p.session);
+    peer_pull(&p);
+    assert_int_equal(p.pulled, WEIR_OK);
+
+    peer_answer(&p);
+    peer_pull(&p);
+    assert_int_equal(peer_seen(&p, 1)->body_len, 10);
+    assert_int_equal(p.pulled, WEIR_OK); /* the other's source has yet to come up */
+    peer_resume(&p);
+    peer_pull(&p);
+
+    assert_int_equal(peer_seen(&p, 3)->body_len, 10);
+    assert_int_equal(p.pulled, WEIR_CLOSED);
+    assert_true(peer_deinit(&p));
+}
+
 /* What waits for a window waits for nothing any more. */
 static void a_peer_that_has_sent_its_last_opens_no_window(void **state)
 {
@@ -539,6 +563,7 @@ int main(void)
         cmocka_unit_test(resets_find_frames_that_wait_for_room),
         cmocka_unit_test(cuts_of_the_input_change_nothing),
         cmocka_unit_test(table_sizes_take_effect_with_their_acknowledgement),
+        cmocka_unit_test(a_peer_that_has_sent_its_last_still_gets_answers),
         cmocka_unit_test(a_peer_that_has_sent_its_last_opens_no_window),
         cmocka_unit_test(fields_that_no_frame_holds_end_the_connection),
     };
