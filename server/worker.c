@@ -291,6 +291,8 @@ static void worker_tear_down(struct worker *w)
     w->result.tls_stats = w->tls_stats;
     if (w->mem != NULL)
         w->result.blocks_live = mem_blocks_live(w->mem);
+    if (w->result.blocks_live > 0)
+        mem_blocks_report(w->mem);
     mem_free(w->mem);
 }
 

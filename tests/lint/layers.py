@@ -31,6 +31,8 @@ LIBRARIES = {
     "openssl/": "tls",
     "intel-ipsec-mb.h": "tls",
     "llhttp.h": "server/http/http1",
+    "brotli/": "server/http/files",
+    "zlib.h": "server/http/files",
     "liburing.h": "server/io",
     "sys/epoll.h": "server/io",
 }
