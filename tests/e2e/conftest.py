@@ -37,8 +37,15 @@ def big_file(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory, big_file):
+    """The files that most tests have served; none of these tests may change them."""
+    return trees.standard(tmp_path_factory.mktemp("tree") / "site", big_file)
+
+
 @pytest.fixture
-def tree(tmp_path, big_file):
+def own_tree(tmp_path, big_file):
+    """The same files for one test alone, which may do with them as it likes."""
     return trees.standard(tmp_path / "site", big_file)
 
 

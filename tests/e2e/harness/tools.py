@@ -24,9 +24,9 @@ class CurlAnswer(NamedTuple):
     body: bytes
 
 
-def curl(server, path="/", *options, target=None):
-    """One request by curl, told to leave the path as it is."""
-    url = server.url(path) if target is None else target
+def curl(server, path, *options):
+    """One request by curl, told to leave the path as it is; `path` may be a whole URL."""
+    url = path if "://" in path else server.url(path)
     out = run("curl", "--silent", "--show-error", "--path-as-is", "--dump-header", "-",
               "--max-time", RUN_TIMEOUT - 10, *server.transport.curl, *options, url)
     head, _, body = out.partition(b"\r\n\r\n")
@@ -43,6 +43,8 @@ def nghttp(server, *paths, options=()):
 
 class Load(NamedTuple):
     total: int
+    started: int
+    done: int
     succeeded: int
     failed: int
     errored: int
@@ -53,7 +55,7 @@ class Load(NamedTuple):
 
 
 def parse_h2load(text):
-    requests = re.search(r"requests: (\d+) total, \d+ started, \d+ done, (\d+) succeeded, "
+    requests = re.search(r"requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, "
                          r"(\d+) failed, (\d+) errored, (\d+) timeout", text)
     classes = re.search(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx", text)
     body = re.search(r"headers \(space savings [^)]*\), [^(]*\((\d+)\) data", text)
