@@ -163,6 +163,7 @@ enum weir_err conn_new(struct worker *w, const struct listener *l, int handle)
         .is_tls = l->is_tls,
     };
     c->timer.fn = on_timer;
+    c->staged_max = LIMIT_STAGED_OUTPUT;
     weir_gather_init(&c->held, w->mem);
     weir_gather_init(&c->plain, w->mem);
     weir_gather_init(&c->wire, w->mem);

@@ -20,7 +20,8 @@ static struct weir_gather *conn_out(struct conn *c)
 
 static void conn_pull(struct conn *c)
 {
-    enum weir_err err = c->protocol->pull(c->session, &c->plain, LIMIT_STAGED_OUTPUT);
+    size_t budget = c->tls != NULL ? LIMIT_STAGED_OUTPUT : c->staged_max;
+    enum weir_err err = c->protocol->pull(c->session, &c->plain, budget);
     if (err == WEIR_AGAIN)
         c->must_pull = true;
     conn_on_result(c, err);
@@ -132,6 +133,29 @@ void conn_flush(struct conn *c)
         conn_arm(c);
 }
 
+/*
+ * Cleartext is staged in step with the peer: what it takes within some 20 ms.  So a slow one can
+ * still be sent something more urgent, and a fast one costs fewer calls.
+ */
+static void conn_note_rate(struct conn *c, size_t taken)
+{
+    c->rate_bytes += taken;
+    uint64_t elapsed_ms = conn_now_ms(c) - c->rate_ms;
+    if (elapsed_ms < LIMIT_STAGED_MS)
+        return;
+    size_t most = c->rate_bytes * LIMIT_STAGED_MS / elapsed_ms;
+    c->rate_ms += elapsed_ms;
+    c->rate_bytes = 0;
+    if (most < 2 * LIMIT_STAGED_OUTPUT)
+        most = LIMIT_STAGED_OUTPUT;
+    else if (most > LIMIT_STAGED_OUTPUT_FAST)
+        most = LIMIT_STAGED_OUTPUT_FAST;
+    if (most / 2 >= c->staged_max || most <= c->staged_max / 2) {
+        c->staged_max = most;
+        io_limit_unsent(&c->sock, most);
+    }
+}
+
 void conn_on_sent(struct io_sock *s, int res)
 {
     struct conn *c = container_of(s, struct conn, sock);
@@ -150,8 +174,10 @@ void conn_on_sent(struct io_sock *s, int res)
         return;
     }
     weir_gather_consume(out, (size_t)res);
-    if (c->tls == NULL)
+    if (c->tls == NULL) {
         c->host.sent += (uint64_t)res;
+        conn_note_rate(c, (size_t)res);
+    }
     if (out->len > 0 || c->must_pull || c->state == CONN_FLUSHING)
         worker_mark_dirty(c->worker, c);
 }

@@ -18,11 +18,17 @@
 #define LIMIT_WORKER_MEMORY ((size_t)1024 * 1024 * 1024)
 /* large blocks kept back: below this a worker stops reading and accepting and only sends */
 #define LIMIT_BLOCK_RESERVE 64
-/* bytes a connection pulls from its protocol at once: one window of staged output */
+/* bytes a connection pulls from its protocol at once: what is staged can be neither reordered nor
+ * taken back */
 #define LIMIT_STAGED_OUTPUT ((size_t)256 * 1024)
+/* the same for a peer that takes more than that within LIMIT_STAGED_MS: fewer and longer writes
+ * cost a fifth less CPU on large bodies.  In cleartext alone, where staging holds no memory */
+#define LIMIT_STAGED_OUTPUT_FAST ((size_t)1024 * 1024)
+#define LIMIT_STAGED_MS 20
 /* iovec entries of one write; the kernel's own cap is 1024 (IOV_MAX) */
 #define LIMIT_IOVECS 1024
-/* bytes unsent in the socket above which the kernel takes no more: keeps the rest reorderable */
+/* bytes unsent in the socket above which the kernel takes no more: keeps the rest reorderable; for
+ * fast peers it follows what may be staged */
 #define LIMIT_NOTSENT_LOWAT (256 * 1024)
 
 /* ---- connections ---- */

@@ -14,6 +14,7 @@
     X(recv)                                                                                        \
     X(sendmsg)                                                                                     \
     X(shutdown)                                                                                    \
+    X(setsockopt)                                                                                  \
     X(close)                                                                                       \
     X(read)                                                                                        \
     X(openat2)                                                                                     \

@@ -13,6 +13,8 @@
  * Invariant: a socket with a flag to act on is in the queue or among the starved; never in both.
  */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -135,6 +137,13 @@ static void epoll_send(struct io_sock *s, struct weir_gather *g)
         sock_write(e, s);
     if (s->flags & HAS_SENT)
         queue_put(&e->queue, s);
+}
+
+static void epoll_limit_unsent(struct io_sock *s, size_t bytes)
+{
+    int value = (int)bytes;
+    stats_of(epoll_from(s->io))->calls.setsockopt++;
+    setsockopt(s->handle, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value, sizeof(value)); /* not for unix */
 }
 
 static void epoll_end_sending(struct io_sock *s)
@@ -455,6 +464,7 @@ const struct io_backend io_epoll = {
     .recv_start = epoll_recv_start,
     .recv_stop = epoll_recv_stop,
     .send = epoll_send,
+    .limit_unsent = epoll_limit_unsent,
     .end_sending = epoll_end_sending,
     .close = epoll_close_sock,
     .reset = epoll_reset,

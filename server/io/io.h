@@ -89,6 +89,7 @@ struct io_backend {
     void (*recv_start)(struct io_sock *s);
     void (*recv_stop)(struct io_sock *s);
     void (*send)(struct io_sock *s, struct weir_gather *g);
+    void (*limit_unsent)(struct io_sock *s, size_t bytes);
     void (*end_sending)(struct io_sock *s);
     void (*close)(struct io_sock *s);
     void (*reset)(struct io_sock *s);
@@ -172,6 +173,12 @@ static inline void io_recv_stop(struct io_sock *s)
 static inline void io_send(struct io_sock *s, struct weir_gather *g)
 {
     s->io->backend->send(s, g);
+}
+
+/* Let the kernel hold that many bytes unsent; a wish, without result. */
+static inline void io_limit_unsent(struct io_sock *s, size_t bytes)
+{
+    s->io->backend->limit_unsent(s, bytes);
 }
 
 /* Send FIN; receiving goes on.  Nothing may be under way. */
