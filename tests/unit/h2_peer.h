@@ -552,8 +552,8 @@ static inline enum weir_err peer_init_in(struct peer *p, struct mem *mem)
 {
     *p = (struct peer){.mem = mem, .budget = LIMIT_STAGED_OUTPUT, .window = 65535};
     log_set_level(LV_WARN);
-    for (size_t i = 0; i < PEER_BODY_MAX; i++)
-        peer_pattern[i] = (uint8_t)(i % 251);
+    for (size_t i = 0; peer_pattern[1] == 0 && i < PEER_BODY_MAX; i++)
+        peer_pattern[PEER_BODY_MAX - 1 - i] = (uint8_t)((PEER_BODY_MAX - 1 - i) % 251);
     p->clock.now_ms = 1000000;
     p->clock.now_ns = p->clock.now_ms * 1000000;
     p->clock.date_s = 1796056917;

@@ -16,7 +16,7 @@
 
 struct fixture {
     struct mem *mem;
-    nghttp2_mem memory;
+    struct h2_memory memory;
     struct clock clock;
     struct fields_encoder encoder;
     nghttp2_hd_inflater *inflater;
@@ -29,9 +29,9 @@ static void fixture_init(struct fixture *f)
 {
     *f = (struct fixture){.clock = {.date_s = 1796056917}};
     assert_int_equal(mem_new((size_t)16 * 1024 * 1024, &f->mem), WEIR_OK);
-    f->memory = h2_memory(f->mem);
+    assert_int_equal(h2_memory_init(&f->memory, f->mem), WEIR_OK);
     clock_format_date(f->clock.date_s, f->clock.date);
-    assert_int_equal(fields_encoder_init(&f->encoder, &f->memory), WEIR_OK);
+    assert_int_equal(fields_encoder_init(&f->encoder, &f->memory.ng), WEIR_OK);
     assert_int_equal(nghttp2_hd_inflate_new(&f->inflater), 0);
 }
 
@@ -39,6 +39,7 @@ static void fixture_deinit(struct fixture *f)
 {
     nghttp2_hd_inflate_del(f->inflater);
     fields_encoder_deinit(&f->encoder);
+    h2_memory_deinit(&f->memory);
     assert_int_equal(mem_live(f->mem), 0);
     mem_free(f->mem);
 }
