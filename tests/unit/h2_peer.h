@@ -32,7 +32,7 @@
 #include "mem.h"
 #include "weir/response.h"
 
-#define PEER_MEMORY ((size_t)64 * 1024 * 1024)
+#define PEER_MEMORY ((size_t)16 * 1024 * 1024)
 #define PEER_LATE_MAX 256
 #define PEER_STREAMS 2048 /* the results of streams 1, 3, ... are kept for so many */
 #define PEER_BODY_MAX ((size_t)1024 * 1024)

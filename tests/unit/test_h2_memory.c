@@ -6,6 +6,7 @@
 
 #include "h2_peer.h"
 
+static struct mem *mem;    /* of all runs: to make it is most of the work */
 static size_t fail_in;     /* allocations until one fails; 0: none does */
 static bool fails_forever; /* from then on */
 static size_t failures;    /* that have happened */
@@ -117,14 +118,9 @@ static void play_on(struct peer *p)
 static bool play(const struct scenario *s)
 {
     static struct peer p;
-    struct mem *mem;
-    size_t in = fail_in;
-    fail_in = 0;
-    assert_int_equal(mem_new(PEER_MEMORY, &mem), WEIR_OK);
-    fail_in = in;
     if (peer_init_in(&p, mem) != WEIR_OK) {
         assert_null(p.session);
-        return peer_deinit(&p);
+        return peer_end(&p);
     }
     peer_hello(&p);
     peer_settings_ack(&p);
@@ -142,7 +138,7 @@ static bool play(const struct scenario *s)
     if (s->drains && p.fed != WEIR_NOMEM)
         h2_protocol.drain(p.session);
     play_on(&p);
-    return peer_deinit(&p);
+    return peer_end(&p);
 }
 
 static void sweep(const struct scenario *s)
@@ -165,8 +161,10 @@ static void sweep(const struct scenario *s)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
+    assert_int_equal(mem_new(PEER_MEMORY, &mem), WEIR_OK);
     for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
         sweep(&scenarios[i]);
+    mem_free(mem);
 }
 
 int main(void)
