@@ -269,7 +269,8 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
         break;
     default: break;
     }
-    return 0; /* an error is acted on at the end of pull */
+    /* Errors are acted on at the end of pull, but for one that must not happen twice. */
+    return h2_conn_is_spent(h) ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
 static int on_stream_close(nghttp2_session *ng, int32_t id, uint32_t error_code, void *opaque)

@@ -32,6 +32,13 @@ static void output_advance(struct h2_conn *h, size_t len)
     h->framed += len;
 }
 
+/* The list could not grow.  nghttp2 does not tell this from other failures of a callback. */
+static int output_nomem(struct h2_conn *h)
+{
+    h->fatal = WEIR_NOMEM;
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
 /*
  * SETTINGS_MAX_CONCURRENT_STREAMS as nghttp2 knows it: far above what is announced.
  * Why: beyond its own number nghttp2 ends the whole connection with PROTOCOL_ERROR.  RFC 9113
@@ -84,7 +91,7 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
     head[2] = (uint8_t)fields_len;
     if (weir_gather_append_copy(h->out, head, sizeof(head)) != WEIR_OK ||
         weir_gather_append_copy(h->out, fields, fields_len) != WEIR_OK)
-        return NGHTTP2_ERR_NOMEM;
+        return output_nomem(h);
     output_advance(h, sizeof(head) + fields_len);
     return (ssize_t)len;
 }
@@ -106,7 +113,7 @@ ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)
         err = weir_gather_append_copy(h->out, bytes, len);
     }
     if (err != WEIR_OK)
-        return NGHTTP2_ERR_NOMEM;
+        return output_nomem(h);
     output_advance(h, len);
     return (ssize_t)len;
 }
@@ -130,14 +137,14 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
         return NGHTTP2_ERR_WOULDBLOCK;
     WEIR_ASSERT(len == s->ready.len);
     if (weir_gather_append_copy(h->out, head, FRAME_HEAD_LEN) != WEIR_OK)
-        return NGHTTP2_ERR_NOMEM;
+        return output_nomem(h);
     if (len > 0) {
         struct weir_slice ready = s->ready;
         s->ready = (struct weir_slice){0};
         enum weir_origin origin = ready.buf->origin;
         uint64_t copied = h->out->copied;
         if (weir_gather_append(h->out, ready) != WEIR_OK)
-            return NGHTTP2_ERR_NOMEM;
+            return output_nomem(h);
         output_account(h, origin, len, h->out->copied != copied);
     }
     output_advance(h, FRAME_HEAD_LEN + len);

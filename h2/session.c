@@ -8,7 +8,6 @@
 #include "clock.h"
 #include "h2.h"
 #include "mem.h"
-#include "memory.h"
 
 const uint8_t h2_goaway_ping[8] = {'w', 'e', 'i', 'r', 'b', 'y', 'e', 0};
 
@@ -36,6 +35,13 @@ void h2_conn_fail_with(struct h2_conn *h, enum weir_err err)
     case WEIR_PROTO: h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); return;
     default: h->fatal = err; return;
     }
+}
+
+bool h2_conn_is_spent(struct h2_conn *h)
+{
+    if (h->memory.is_spent)
+        h->fatal = WEIR_NOMEM;
+    return h->memory.is_spent;
 }
 
 void h2_conn_wake(struct h2_conn *h)
@@ -190,6 +196,7 @@ static void h2_close(void *session)
     }
     nghttp2_session_del(h->ng);
     fields_encoder_deinit(&h->fields);
+    h2_memory_deinit(&h->memory);
     h->magic = 0;
     mem_give(h);
 }
@@ -233,9 +240,9 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     budget_init(&h->budget, h->idle_ms);
     heads_init(&h->heads);
 
-    h->memory = h2_memory(env->mem);
-    if (fields_encoder_init(&h->fields, &h->memory) != WEIR_OK ||
-        nghttp2_session_server_new3(&h->ng, shared->callbacks, h, shared->option, &h->memory) !=
+    if (h2_memory_init(&h->memory, env->mem) != WEIR_OK ||
+        fields_encoder_init(&h->fields, &h->memory.ng) != WEIR_OK ||
+        nghttp2_session_server_new3(&h->ng, shared->callbacks, h, shared->option, &h->memory.ng) !=
             0 ||
         conn_submit_preface(h) != 0) {
         h2_close(h);
@@ -337,7 +344,7 @@ static enum weir_err h2_lose(void *session, const struct weir_buf *lost)
 static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budget)
 {
     struct h2_conn *h = session;
-    if (h->fatal != WEIR_OK)
+    if (h2_conn_is_spent(h) || h->fatal != WEIR_OK)
         return h->fatal;
     h2_conn_reap_streams(h);
     if (list_first(&h->ending) != NULL)
@@ -353,9 +360,9 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
     }
     h->out = NULL;
     h->is_pumping = false;
-    if (rv != 0)
+    if (rv != 0 && h->fatal == WEIR_OK)
         h->fatal = rv == NGHTTP2_ERR_NOMEM ? WEIR_NOMEM : WEIR_IO;
-    if (h->fatal != WEIR_OK)
+    if (h2_conn_is_spent(h) || h->fatal != WEIR_OK)
         return h->fatal;
     if (conn_is_over(h))
         return WEIR_CLOSED;

@@ -14,6 +14,7 @@
 #include "heads.h"
 #include "ids.h"
 #include "internal/protocol.h"
+#include "memory.h"
 #include "stream.h"
 
 /*
@@ -35,7 +36,7 @@ struct h2_conn {
     uint32_t magic; /* H2_CONN_MAGIC: this object travels as void pointer through nghttp2 */
     enum h2_state state;
     nghttp2_session *ng;
-    nghttp2_mem memory; /* nghttp2's encoder keeps a pointer to it */
+    struct h2_memory memory;
     const struct protocol_env *env;
     struct protocol_host *host;
 
@@ -92,6 +93,9 @@ void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s);
 
 /* Free streams whose bytes have left. */
 void h2_conn_reap_streams(struct h2_conn *h);
+
+/* Memory ran out somewhere in nghttp2: see memory.h.  Answers whether it did. */
+bool h2_conn_is_spent(struct h2_conn *h);
 
 /* Output may have become ready outside of feed and pull. */
 void h2_conn_wake(struct h2_conn *h);

@@ -306,7 +306,8 @@ static void on_resume(struct weir_request *r)
     if (s->h == NULL || s->is_closed)
         return;
     stream_set_waiting(s, false);
-    /* The only error is that nothing was deferred, which is what we want. */
-    (void)nghttp2_session_resume_data(s->h->ng, s->id);
+    /* That nothing was deferred is what we want. */
+    if (nghttp2_session_resume_data(s->h->ng, s->id) == NGHTTP2_ERR_NOMEM)
+        h2_conn_fail_with(s->h, WEIR_NOMEM);
     h2_conn_wake(s->h);
 }

@@ -32,7 +32,7 @@
 #include "mem.h"
 #include "weir/response.h"
 
-#define PEER_MEMORY ((size_t)64 * 1024 * 1024)
+#define PEER_MEMORY ((size_t)16 * 1024 * 1024)
 #define PEER_LATE_MAX 256
 #define PEER_STREAMS 2048 /* the results of streams 1, 3, ... are kept for so many */
 #define PEER_BODY_MAX ((size_t)1024 * 1024)
@@ -552,8 +552,8 @@ static inline enum weir_err peer_init_in(struct peer *p, struct mem *mem)
 {
     *p = (struct peer){.mem = mem, .budget = LIMIT_STAGED_OUTPUT, .window = 65535};
     log_set_level(LV_WARN);
-    for (size_t i = 0; i < PEER_BODY_MAX; i++)
-        peer_pattern[i] = (uint8_t)(i % 251);
+    for (size_t i = 0; peer_pattern[1] == 0 && i < PEER_BODY_MAX; i++)
+        peer_pattern[PEER_BODY_MAX - 1 - i] = (uint8_t)((PEER_BODY_MAX - 1 - i) % 251);
     p->clock.now_ms = 1000000;
     p->clock.now_ns = p->clock.now_ms * 1000000;
     p->clock.date_s = 1796056917;
