@@ -203,7 +203,9 @@ def test_a_connection_cut_mid_body_frees_everything(server, tree, how):
     assert server.stats["connections"]["accepted"] == 41
 
 
-def test_a_half_closed_connection_gets_its_response_to_the_end(server):
+def test_a_half_closed_connection_gets_its_response_to_the_end(server, transport):
+    if transport.name == "tls":
+        pytest.skip("a FIN without close_notify is a cut connection (RFC 8446 6.1)")
     with wide_open(server) as wire:
         stream = wire.request("/big.bin")
         wire.wait(lambda: body_len(wire, stream) > 0)

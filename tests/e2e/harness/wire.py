@@ -228,7 +228,7 @@ class Wire:
             return self.sock.send(view)
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             return 0
-        except ConnectionError:
+        except (ConnectionError, ssl.SSLError):
             self._note_last_words()
             self.over = self.over or "reset"
             return 0
