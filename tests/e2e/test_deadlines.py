@@ -58,9 +58,8 @@ def endless_field_section(server):
 
 def stalled_reader(server):
     """Takes nothing of a large body: the server gives the connection up."""
-    wire = Wire(server.connect(receive_buffer=4096), refills=False)
-    wire.send(frames.PREFACE, frames.settings({Setting.INITIAL_WINDOW_SIZE: MAX_WINDOW}),
-              frames.settings(ack=True), frames.window_update(0, MAX_WINDOW - DEFAULT_WINDOW))
+    wire = Wire.connect(server, {Setting.INITIAL_WINDOW_SIZE: MAX_WINDOW}, receive_buffer=4096)
+    wire.send(frames.window_update(0, MAX_WINDOW - DEFAULT_WINDOW))
     wire.request("/big.bin")
     poll = select.poll()
     poll.register(wire.sock, 0)  # errors and hang-ups alone

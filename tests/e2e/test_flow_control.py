@@ -133,9 +133,7 @@ def test_frames_fit_the_size_that_the_client_takes(server, tree):
 
 def test_a_slow_reader_does_not_slow_down_a_fast_one(server):
     """1 KiB a second goes to one connection while others get 100 MiB at a time."""
-    slow = Wire(server.connect(receive_buffer=4096), refills=False)
-    slow.send(frames.PREFACE, frames.settings({WINDOW: MAX_WINDOW}),
-              frames.window_update(0, MAX_WINDOW - DEFAULT_WINDOW))
+    slow = wide_open(server, receive_buffer=4096)
     slow.request("/big.bin")
     taken = bytearray()
     paced_reads = threading.Event()
@@ -203,7 +201,9 @@ def test_a_connection_cut_mid_body_frees_everything(server, tree, how):
     assert server.stats["connections"]["accepted"] == 41
 
 
-def test_a_half_closed_connection_gets_its_response_to_the_end(server):
+def test_a_half_closed_connection_gets_its_response_to_the_end(server, transport):
+    if transport.name == "tls":
+        pytest.skip("a FIN without close_notify is a cut connection (RFC 8446 6.1)")
     with wide_open(server) as wire:
         stream = wire.request("/big.bin")
         wire.wait(lambda: body_len(wire, stream) > 0)

@@ -6,6 +6,7 @@ import pytest
 
 from harness import tools
 from harness.peer import Peer
+from harness.server import is_sanitized
 from harness.wire import Wire
 
 CONNECTIONS = 2000
@@ -64,8 +65,7 @@ def test_2000_connections_at_once(server, tree):
     with contextlib.ExitStack() as stack:
         wires = []
         for _ in range(CONNECTIONS):
-            wires.append(stack.enter_context(contextlib.closing(
-                Wire.connect(server, handshake=False))))
+            wires.append(stack.enter_context(contextlib.closing(Wire.connect(server))))
         streams = [wire.request("/small.txt") for wire in wires]
         for wire, stream in zip(wires, streams):
             assert wire.response(stream).body == tree.files["small.txt"]
@@ -78,12 +78,16 @@ def test_2000_connections_at_once(server, tree):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_h2load_over_2000_connections(start, tree, workers):
-    load = tools.h2load(start(tree.root, workers=workers), "/small.txt",
-                        requests=3 * CONNECTIONS, clients=CONNECTIONS)
+def test_h2load_over_2000_connections(start, tree, transport, workers):
+    count = CONNECTIONS
+    if transport.name == "tls" and is_sanitized():
+        count //= 10  # so many handshakes at once outlast the deadline of each
 
-    assert (load.succeeded, load.failed) == (3 * CONNECTIONS, 0)
-    assert load.data_bytes == 3 * CONNECTIONS * 1024
+    load = tools.h2load(start(tree.root, workers=workers), "/small.txt",
+                        requests=3 * count, clients=count)
+
+    assert (load.succeeded, load.failed) == (3 * count, 0)
+    assert load.data_bytes == 3 * count * 1024
 
 
 def test_connections_one_after_another(server):

@@ -68,9 +68,9 @@ class Wire:
         sock.settimeout(PATIENCE)
 
     @classmethod
-    def connect(cls, server, settings=None, handshake=True, **switches):
+    def connect(cls, server, settings=None, handshake=True, receive_buffer=None, **switches):
         """A connection that has sent its preface and, unless told otherwise, exchanged SETTINGS."""
-        wire = cls(server.connect(), **switches)
+        wire = cls(server.connect(receive_buffer), **switches)
         wire.send(frames.PREFACE, frames.settings(settings or {}))
         if handshake:
             wire.wait(lambda: wire.settings is not None and wire.settings_acks > 0)
@@ -228,7 +228,7 @@ class Wire:
             return self.sock.send(view)
         except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
             return 0
-        except ConnectionError:
+        except (ConnectionError, ssl.SSLError):
             self._note_last_words()
             self.over = self.over or "reset"
             return 0
