@@ -203,6 +203,7 @@ def test_a_connection_cut_mid_body_frees_everything(server, tree, how):
     assert server.stats["connections"]["accepted"] == 41
 
 
+@pytest.mark.h2c_only(reason="ssl sends no close_notify of its own: test_tls_alerts")
 def test_a_half_closed_connection_gets_its_response_to_the_end(server):
     with wide_open(server) as wire:
         stream = wire.request("/big.bin")

@@ -22,6 +22,7 @@ def cpu_share(server, busy=lambda: None):
     return (server.cpu_seconds() - before) / elapsed
 
 
+@pytest.mark.h2c_only(reason="a handshake waits for its accept")
 def test_out_of_descriptors_the_server_serves_those_it_has_and_does_not_spin(start, tree):
     server = start(tree.root, descriptors=DESCRIPTORS)
     first = Wire.connect(server)
@@ -46,6 +47,7 @@ def test_out_of_descriptors_the_server_serves_those_it_has_and_does_not_spin(sta
     assert server.stats["connections"]["accept_pauses"] > 0
 
 
+@pytest.mark.h2c_only(reason="a handshake waits for its accept")
 def test_files_can_be_opened_while_connections_wait(start, tree):
     """The file cache and the connections share the descriptors; neither starves the other."""
     server = start(tree.root, descriptors=DESCRIPTORS)
