@@ -5,7 +5,18 @@ from harness import tree as trees
 from harness.server import Server
 from harness.wire import Wire
 
-TRANSPORTS = ["h2c"]  # "tls" joins when the server has -s
+TRANSPORTS = ["h2c", "tls"]
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests marked h2c_only have no variant over TLS."""
+    def is_meant(item):
+        callspec = getattr(item, "callspec", None)
+        over_tls = callspec is not None and callspec.params.get("transport") == "tls"
+        return not over_tls or item.get_closest_marker("h2c_only") is None
+
+    config.hook.pytest_deselected(items=[item for item in items if not is_meant(item)])
+    items[:] = filter(is_meant, items)
 
 
 @pytest.fixture(params=TRANSPORTS)

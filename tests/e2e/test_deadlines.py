@@ -5,6 +5,8 @@ import concurrent.futures
 import select
 import time
 
+import pytest
+
 from harness import frames
 from harness.frames import DEFAULT_WINDOW, MAX_WINDOW, Error, Setting
 from harness.wire import PATIENCE, Wire
@@ -95,6 +97,7 @@ def test_who_does_not_get_to_the_point_is_sent_away(server):
     idle.close()
 
 
+@pytest.mark.h2c_only(reason="30 s for what TLS does not touch")
 def test_a_stream_that_never_ends_holds_a_drain_for_a_while_only(server):
     wire = Wire.connect(server, {Setting.INITIAL_WINDOW_SIZE: 0}, refills=False)
     stream = wire.request("/small.txt")

@@ -27,14 +27,19 @@ class Tls:
     curl = ("--http2", "--insecure")
 
     def wrap(self, sock):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        context.set_alpn_protocols(["h2"])
-        wrapped = context.wrap_socket(sock, server_hostname="localhost")
+        wrapped = tls_context(["h2"]).wrap_socket(sock, server_hostname="localhost")
         assert wrapped.selected_alpn_protocol() == "h2"
         return wrapped
+
+
+def tls_context(alpn=()):
+    """A client that takes any certificate; without `alpn` it offers none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if alpn:
+        context.set_alpn_protocols(alpn)
+    return context
 
 
 def open_tcp(port, receive_buffer=None):

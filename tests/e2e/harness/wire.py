@@ -79,7 +79,10 @@ class Wire:
     # ---- out ----
 
     def send(self, *chunks):
-        self.sock.sendall(b"".join(chunks))
+        try:
+            self.sock.sendall(b"".join(chunks))
+        except ssl.SSLError as error:
+            raise ConnectionError from error  # as a socket without TLS says it
 
     def request_block(self, path="/", method="GET", extra=(), scheme="http", authority="localhost"):
         fields = [(":method", method), (":scheme", scheme), (":authority", authority),
