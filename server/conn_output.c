@@ -6,6 +6,7 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/stats.h"
+#include "map_guard.h"
 #include "tls_conn.h"
 #include "worker.h"
 
@@ -109,6 +110,16 @@ static void conn_fill(struct conn *c)
     }
 }
 
+/*
+ * Another connection of this worker may have read a page of the same map that is gone: the kernel
+ * would then find zeros there, and no fault.
+ */
+static void conn_check_maps(struct conn *c)
+{
+    if (c->tls == NULL && map_guard_losses() > 0)
+        conn_lose_poisoned(c);
+}
+
 void conn_flush(struct conn *c)
 {
     if (c->is_sending) {
@@ -119,6 +130,9 @@ void conn_flush(struct conn *c)
     struct weir_gather *out = conn_out(c);
     if (c->state < CONN_LINGERING && out->len == 0)
         conn_fill(c);
+    if (c->state >= CONN_LINGERING)
+        return;
+    conn_check_maps(c);
     if (c->state >= CONN_LINGERING)
         return;
     conn_update_input(c);

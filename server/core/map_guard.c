@@ -21,6 +21,9 @@
 /* Why: this model needs no call to find the variable, which a signal handler must not make. */
 static __thread struct map_guard *guards __attribute__((tls_model("initial-exec")));
 
+/* Pages of this thread's maps that were lost. */
+static __thread volatile unsigned losses __attribute__((tls_model("initial-exec")));
+
 static struct sigaction before; /* what SIGBUS did until map_guard_install() */
 static uintptr_t page_len;
 
@@ -55,6 +58,7 @@ static void handler(int number, siginfo_t *info, void *context)
     if (zeros == MAP_FAILED)
         handler_give_up();
     g->buf->poisoned = true;
+    losses = losses + 1;
     errno = saved_errno;
 }
 
@@ -68,6 +72,11 @@ enum weir_err map_guard_install(void)
         return WEIR_IO;
     }
     return WEIR_OK;
+}
+
+unsigned map_guard_losses(void)
+{
+    return losses;
 }
 
 void map_guard_add(struct map_guard *g, struct weir_buf *buf)

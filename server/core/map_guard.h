@@ -28,6 +28,9 @@ struct map_guard {
 WEIR_MUST_USE
 enum weir_err map_guard_install(void);
 
+/* How many pages of the calling thread's maps have been lost so far. */
+unsigned map_guard_losses(void);
+
 /* Guard the map that buf is over.  Thread: the one that reads it. */
 void map_guard_add(struct map_guard *g, struct weir_buf *buf);
 
