@@ -159,12 +159,15 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
 ssize_t h2_output_read(struct h2_stream *s, size_t max, uint32_t *flags)
 {
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-    switch (h2_stream_prepare(s, max)) {
+    if (max > LIMIT_DATA_FRAME)
+        max = LIMIT_DATA_FRAME;
+    bool is_end = s->body_sent == s->response.body_len;
+    switch (is_end ? h2_stream_end(s) : h2_stream_prepare(s, max)) {
     case WEIR_OK: break;
     case WEIR_AGAIN: return NGHTTP2_ERR_DEFERRED;
     default: return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* RST_STREAM(INTERNAL_ERROR) */
     }
-    if (h2_stream_is_last(s))
+    if (is_end || h2_stream_is_last(s))
         *flags |= NGHTTP2_DATA_FLAG_EOF;
     return (ssize_t)s->ready.len;
 }

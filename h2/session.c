@@ -234,9 +234,10 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     h->magic = H2_CONN_MAGIC;
     h->env = env;
     h->host = host;
-    h->opened_ms = env->clock->now_ms;
-    h->idle_ms = h->opened_ms;
-    budget_init(&h->budget, h->opened_ms);
+    list_init(&h->ending);
+    h->opened_ms = host->opened_ms;
+    h->idle_ms = env->clock->now_ms;
+    budget_init(&h->budget, h->idle_ms);
     heads_init(&h->heads);
 
     if (h2_memory_init(&h->memory, env->mem) != WEIR_OK ||
@@ -307,8 +308,37 @@ static bool conn_is_over(const struct h2_conn *h)
         return true;
     /* A client that sends nothing more cannot open a window either. */
     if (h->peer_ended)
-        return h->unanswered == 0 && h->waiting == 0;
+        return h->unanswered == 0 && h->waiting == 0 && list_first(&h->ending) == NULL;
     return nghttp2_session_want_read(h->ng) == 0;
+}
+
+/* Streams whose bodies have left may end now. */
+static void conn_resume_ending(struct h2_conn *h)
+{
+    struct list ready;
+    list_move(&h->ending, &ready);
+    struct list *link;
+    while ((link = list_first(&ready)) != NULL) {
+        struct h2_stream *s = container_of(link, struct h2_stream, ending);
+        list_remove(link);
+        if (s->framed_end > h->host->sent)
+            list_append(&h->ending, link);
+        else
+            (void)nghttp2_session_resume_data(h->ng, s->id); /* deferred, so it cannot fail */
+    }
+}
+
+static enum weir_err h2_lose(void *session, const struct weir_buf *lost)
+{
+    struct h2_conn *h = session;
+    for (struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
+        if (s->body != lost || s->is_closed || s->is_lost)
+            continue;
+        s->is_lost = true;
+        if (nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_INTERNAL_ERROR) != 0)
+            return WEIR_IO;
+    }
+    return WEIR_OK;
 }
 
 static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budget)
@@ -317,6 +347,8 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
     if (h2_conn_is_spent(h) || h->fatal != WEIR_OK)
         return h->fatal;
     h2_conn_reap_streams(h);
+    if (list_first(&h->ending) != NULL)
+        conn_resume_ending(h);
     h->is_pumping = true;
     h->is_blocked = false;
     h->out = out;
@@ -334,7 +366,7 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
         return h->fatal;
     if (conn_is_over(h))
         return WEIR_CLOSED;
-    return h->is_blocked ? WEIR_AGAIN : WEIR_OK;
+    return h->is_blocked || list_first(&h->ending) != NULL ? WEIR_AGAIN : WEIR_OK;
 }
 
 /*
@@ -399,6 +431,7 @@ const struct protocol h2_protocol = {
     .feed = h2_feed,
     .feed_end = h2_feed_end,
     .pull = h2_pull,
+    .lose = h2_lose,
     .drain = h2_drain,
     .deadline = h2_deadline,
     .timeout = h2_timeout,

@@ -56,9 +56,10 @@ struct h2_conn {
     struct h2_stream *receiving; /* whose field section is arriving */
     struct h2_streams live;      /* open in nghttp2 or owned by a handler */
     struct h2_streams leaving;   /* closed, their bytes still in the gather list; oldest first */
-    uint32_t stream_count;       /* of both */
-    uint32_t unanswered;         /* handed to a handler that has not answered */
-    uint32_t waiting;            /* answered by a source that has said AGAIN */
+    struct list ending;    /* whose body has been framed, and whose end waits for it to leave */
+    uint32_t stream_count; /* of both */
+    uint32_t unanswered;   /* handed to a handler that has not answered */
+    uint32_t waiting;      /* answered by a source that has said AGAIN */
 
     struct weir_gather *out; /* Borrowed: while pull runs */
     size_t out_budget;       /* bytes that out may hold */

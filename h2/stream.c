@@ -34,6 +34,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->is_waiting = false;
     s->is_closed = false;
     s->is_complete = false;
+    s->is_lost = false;
     s->request = (struct weir_request){.ops = &stream_ops};
     s->field_cap = H2_FIELDS_INLINE;
     s->field_seen = 0;
@@ -45,6 +46,8 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->body_sent = 0;
     s->window_granted = 0;
     s->ready = (struct weir_slice){0};
+    s->body = NULL;
+    s->ending = (struct list){0};
     s->framed_end = 0;
 }
 
@@ -72,6 +75,7 @@ static void stream_set_waiting(struct h2_stream *s, bool is_waiting)
 
 void h2_stream_release_response(struct h2_stream *s)
 {
+    list_remove(&s->ending);
     stream_set_waiting(s, false);
     weir_slice_drop(&s->ready);
     const struct weir_source *source = s->response.source;
@@ -198,7 +202,19 @@ void h2_stream_dispatch(struct h2_stream *s)
 
 bool h2_stream_is_last(const struct h2_stream *s)
 {
-    return s->body_sent + s->ready.len == s->response.body_len;
+    return s->body == NULL && s->body_sent + s->ready.len == s->response.body_len;
+}
+
+enum weir_err h2_stream_end(struct h2_stream *s)
+{
+    if (s->framed_end > s->h->host->sent) {
+        if (!list_is_linked(&s->ending))
+            list_append(&s->h->ending, &s->ending);
+        return WEIR_AGAIN;
+    }
+    const struct weir_source *source = s->response.source;
+    bool is_intact = source->is_intact == NULL || source->is_intact(s->response.ctx);
+    return is_intact ? WEIR_OK : WEIR_STREAM;
 }
 
 enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max)
@@ -211,6 +227,8 @@ enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max)
     enum weir_err err =
         resp->source->read(resp->ctx, resp->body_offset + s->body_sent, max, &s->ready);
     WEIR_ASSERT(err != WEIR_OK || (s->ready.len > 0 && s->ready.len <= max));
+    if (err == WEIR_OK && s->ready.buf->origin == WEIR_ORIGIN_MAPPED)
+        s->body = s->ready.buf;
     stream_set_waiting(s, err == WEIR_AGAIN);
     return err;
 }

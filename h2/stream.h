@@ -12,6 +12,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include "list.h"
 #include "weir/request.h"
 #include "weir/response.h"
 
@@ -36,6 +37,7 @@ struct h2_stream {
     bool is_waiting;   /* the source has said AGAIN and is to call weir_response_resume() */
     bool is_closed;    /* nghttp2 has closed the stream */
     bool is_complete;  /* END_STREAM was sent */
+    bool is_lost;      /* bytes of its body were lost: it has been reset */
 
     struct weir_request request;
     size_t field_cap;          /* of fields */
@@ -49,6 +51,8 @@ struct h2_stream {
     uint64_t body_sent;      /* bytes of the body that were framed */
     uint64_t window_granted; /* by WINDOW_UPDATE, to send them */
     struct weir_slice ready; /* what nghttp2 was promised for the next DATA frame */
+    struct weir_buf *body;   /* Borrowed, to compare: the map that body bytes come from; or NULL */
+    struct list ending;      /* in the connection's list of those that wait to send their end */
     uint64_t framed_end;     /* session output offset behind the last byte framed for it */
 
     struct weir_field inline_fields[H2_FIELDS_INLINE];
@@ -80,7 +84,17 @@ void h2_stream_dispatch(struct h2_stream *s);
 WEIR_MUST_USE
 enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max);
 
-/* All body bytes were prepared: the next DATA frame is the last. */
+/*
+ * All body bytes were prepared, and the next DATA frame may end the stream with them.  Not so for
+ * bytes of a file map, which can be lost until they have left: the end follows on its own.
+ */
 bool h2_stream_is_last(const struct h2_stream *s);
+
+/*
+ * The end of a body from a file map.  OK: it may be said.  AGAIN: its bytes have not all left.
+ * STREAM: they are not what they were.
+ */
+WEIR_MUST_USE
+enum weir_err h2_stream_end(struct h2_stream *s);
 
 #endif

@@ -25,7 +25,7 @@ static uint64_t conn_deadline(const struct conn *c)
         if (c->session != NULL)
             at = c->protocol->deadline(c->session);
         else
-            at = c->opened_ms + (c->tls != NULL ? LIMIT_HANDSHAKE_MS : LIMIT_PREFACE_MS);
+            at = c->host.opened_ms + (c->tls != NULL ? LIMIT_HANDSHAKE_MS : LIMIT_PREFACE_MS);
         break;
     case CONN_LINGERING: at = c->linger_ms + LIMIT_LINGER_MS; break;
     case CONN_FLUSHING:
@@ -81,15 +81,20 @@ void conn_enter(struct conn *c, enum conn_state next)
         break;
     case CONN_CLOSING:
         wheel_disarm(&c->worker->wheel, &c->timer);
-        io_close(&c->sock);
+        if (c->is_aborted)
+            io_reset(&c->sock);
+        else
+            io_close(&c->sock);
         break;
     }
 }
 
 void conn_abort(struct conn *c)
 {
-    if (c->state != CONN_CLOSING)
-        conn_enter(c, CONN_CLOSING);
+    if (c->state == CONN_CLOSING)
+        return;
+    c->is_aborted = true;
+    conn_enter(c, CONN_CLOSING);
 }
 
 void conn_on_result(struct conn *c, enum weir_err err)
@@ -151,9 +156,14 @@ enum weir_err conn_new(struct worker *w, const struct listener *l, int handle)
     }
     c->worker = w;
     c->tls = tls;
-    c->host = (struct protocol_host){.wake = on_wake, .id = w->next_id++, .is_tls = l->is_tls};
-    c->opened_ms = conn_now_ms(c);
+    c->host = (struct protocol_host){
+        .wake = on_wake,
+        .id = w->next_id++,
+        .opened_ms = conn_now_ms(c),
+        .is_tls = l->is_tls,
+    };
     c->timer.fn = on_timer;
+    c->staged_max = LIMIT_STAGED_OUTPUT;
     weir_gather_init(&c->held, w->mem);
     weir_gather_init(&c->plain, w->mem);
     weir_gather_init(&c->wire, w->mem);

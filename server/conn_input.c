@@ -93,6 +93,7 @@ static void conn_on_end(struct conn *c)
 /* ALPN has told the protocol (RFC 7301 3.2). */
 static void conn_on_handshake(struct conn *c)
 {
+    c->host.opened_ms = conn_now_ms(c);
     bool is_h2 = strcmp(tls_conn_alpn(c->tls), h2_protocol.name) == 0;
     conn_open_session(c, is_h2 ? &h2_protocol : &http1_protocol);
 }

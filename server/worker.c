@@ -29,7 +29,8 @@ void worker_remove(struct worker *w, struct conn *c)
     w->stats.closed++;
     if (w->is_crowded && !w->is_draining) {
         w->is_crowded = false;
-        io_accept_resume(w->io);
+        if (!timer_is_armed(&w->accept_timer)) /* else it resumes when the pause is over */
+            io_accept_resume(w->io);
     }
 }
 
@@ -238,10 +239,19 @@ static void worker_pin(const struct worker *w)
         log_errno(LV_WARN, err, "cannot pin a worker to cpu %d; it runs unpinned", w->config.cpu);
 }
 
+/* The worker holds the first reference, so that it is never released. */
+static void on_zeros_release(struct weir_buf *b)
+{
+    WEIR_ASSERT(b == NULL);
+}
+
 /* Everything that is made by the worker's own thread, so that its memory lies near its CPU. */
 static enum weir_err worker_set_up(struct worker *w)
 {
     worker_pin(w);
+    static uint8_t zeros[LIMIT_DATA_FRAME]; /* of all workers; only the count is each one's own */
+    w->zeros = (struct weir_buf){
+        .refs = 1, .base = zeros, .cap = sizeof(zeros), .release = on_zeros_release};
     list_init(&w->conns);
     list_init(&w->dirty);
     list_init(&w->handshakes);
@@ -273,14 +283,16 @@ static enum weir_err worker_set_up(struct worker *w)
 
 static void worker_tear_down(struct worker *w)
 {
-    w->result.stats = w->stats;
-    w->result.tls_stats = w->tls_stats;
     if (w->is_warm && w->config.allocations != NULL)
         w->result.allocations = w->config.allocations() - w->warm_allocations;
     worker_close_listeners(w);
     files_free(w->files);
+    w->result.stats = w->stats;
+    w->result.tls_stats = w->tls_stats;
     if (w->mem != NULL)
         w->result.blocks_live = mem_blocks_live(w->mem);
+    if (w->result.blocks_live > 0)
+        mem_blocks_report(w->mem);
     mem_free(w->mem);
 }
 

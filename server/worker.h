@@ -70,7 +70,8 @@ struct worker {
     struct protocol_env env;
     struct tls_stats tls_stats;
     struct tls_env tls_env;
-    struct list conns; /* all connections */
+    struct weir_buf zeros; /* stands in for bytes that were lost */
+    struct list conns;     /* all connections */
     size_t conn_count;
     uint64_t next_id;
     struct list dirty;         /* connections to be flushed in this turn, oldest first */

@@ -77,20 +77,18 @@ enum weir_err cert_load(SSL_CTX *ssl, const char *cert_file, const char *key_fil
                       "no certificate in '%s' (%s); --cert wants a PEM file, the server's own "
                       "certificate first",
                       cert_file, reason());
-    if (SSL_CTX_use_PrivateKey_file(ssl, key_file, SSL_FILETYPE_PEM) != 1) {
-        if (ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH)
-            return refuse(message,
-                          "the key in '%s' does not belong to the certificate in '%s'; --key "
-                          "wants the key that the certificate was made for",
-                          key_file, cert_file);
+    bool is_key = SSL_CTX_use_PrivateKey_file(ssl, key_file, SSL_FILETYPE_PEM) == 1;
+    bool is_other = ERR_GET_REASON(ERR_peek_last_error()) == X509_R_KEY_VALUES_MISMATCH;
+    if (!is_key && !is_other)
         return refuse(message,
                       "no private key in '%s' (%s); %s wants a PEM file with an EC or RSA key "
                       "that is not encrypted",
                       key_file, reason(), key_option);
-    }
-    if (SSL_CTX_check_private_key(ssl) != 1)
-        return refuse(message, "the key in '%s' cannot be used with the certificate in '%s' (%s)",
-                      key_file, cert_file, reason());
+    if (!is_key || SSL_CTX_check_private_key(ssl) != 1)
+        return refuse(message,
+                      "the key in '%s' does not belong to the certificate in '%s'; --key wants "
+                      "the one that the certificate was made for",
+                      key_file, cert_file);
     return WEIR_OK;
 }
 

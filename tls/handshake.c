@@ -14,6 +14,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 
+#include "internal/limits.h"
 #include "mem.h"
 #include "record.h"
 
@@ -28,7 +29,7 @@ static int on_bio_read(BIO *bio, char *to, int len)
 {
     struct handshake *hs = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    size_t allowed = HANDSHAKE_MAX - hs->taken;
+    size_t allowed = LIMIT_HANDSHAKE_BYTES - hs->taken;
     size_t n = len > 0 ? (size_t)len : 0;
     n = n < hs->in_len ? n : hs->in_len;
     if (n > allowed) {

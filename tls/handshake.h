@@ -24,9 +24,6 @@
 struct clock;
 struct mem;
 
-/* Bytes a client may send before its Finished: a post-quantum hello takes 2 KiB. */
-#define HANDSHAKE_MAX ((size_t)32 * 1024)
-
 struct handshake {
     const struct tls_ctx *ctx; /* Borrowed */
     const struct clock *clock; /* Borrowed */
@@ -35,7 +32,7 @@ struct handshake {
     size_t in_len;
     size_t taken;                         /* bytes that OpenSSL has read, ever */
     struct weir_gather *out;              /* Borrowed: what OpenSSL writes goes here */
-    bool is_over_limit;                   /* HANDSHAKE_MAX is reached */
+    bool is_over_limit;                   /* LIMIT_HANDSHAKE_BYTES is reached */
     bool is_out_of_memory;                /* out did not take the bytes */
     bool is_app_key_set;                  /* OpenSSL writes under the application key from now on */
     uint64_t app_records;                 /* records it has written so */

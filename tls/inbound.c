@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "conn_state.h"
+#include "tls_conn_state.h"
 #include "internal/assert.h"
 #include "mem.h"
 

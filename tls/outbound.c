@@ -7,7 +7,7 @@
  * segment has come; then they are as long as may be.
  */
 #include "clock.h"
-#include "conn_state.h"
+#include "tls_conn_state.h"
 #include "mem.h"
 
 #define RECORD_SHORT 1369               /* content of a record that fits into a segment */

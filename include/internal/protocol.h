@@ -39,9 +39,10 @@ struct protocol_env {
 struct protocol_host {
     /* There is output, or a deadline has changed, outside of a call of the table: pull soon. */
     void (*wake)(struct protocol_host *host);
-    uint64_t id;   /* of the connection, for logs */
-    uint64_t sent; /* bytes of output that have left the gather list of pull(), ever */
-    bool is_tls;   /* requests came over TLS */
+    uint64_t id;        /* of the connection, for logs */
+    uint64_t sent;      /* bytes of output that have left the gather list of pull(), ever */
+    uint64_t opened_ms; /* when it was accepted, or its TLS handshake was done */
+    bool is_tls;        /* requests came over TLS */
 };
 
 #define PROTOCOL_NO_DEADLINE UINT64_MAX
@@ -80,6 +81,13 @@ struct protocol {
      * last bytes, close when they are sent.  Else: as feed().
      */
     enum weir_err (*pull)(void *session, struct weir_gather *out, size_t budget);
+
+    /*
+     * Bytes of `lost`, the buf of a slice that pull() gave, cannot be read any more: a file shrank.
+     * What is left of them will be sent as zeros.  See that no response with them ends as if it
+     * were complete.  Err: WEIR_IO: only cutting the connection does that.  NULL: always so.
+     */
+    enum weir_err (*lose)(void *session, const struct weir_buf *lost);
 
     /* Begin an orderly end: take no new requests, finish those that are open. */
     void (*drain)(void *session);

@@ -14,6 +14,7 @@
     X(recv)                                                                                        \
     X(sendmsg)                                                                                     \
     X(shutdown)                                                                                    \
+    X(setsockopt)                                                                                  \
     X(close)                                                                                       \
     X(read)                                                                                        \
     X(openat2)                                                                                     \
@@ -21,7 +22,10 @@
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \
     X(newfstatat)                                                                                  \
-    X(pread64)
+    X(pread64)                                                                                     \
+    X(getdents64)                                                                                  \
+    X(memfd_create)                                                                                \
+    X(write)
 
 struct stats {
     /* connections */
@@ -36,6 +40,7 @@ struct stats {
     uint64_t responses[6];    /* by first digit of the status; [0] is not used */
     uint64_t streams_reset;   /* RST_STREAM sent or received before the response was complete */
     uint64_t streams_refused; /* REFUSED_STREAM sent */
+    uint64_t bodies_lost;     /* file maps that shrank while their bytes were being sent */
 
     /* bytes of response bodies, each counted once when it is handed to the output */
     uint64_t body_mapped; /* from a file map to the kernel or the cipher without a copy */

@@ -86,6 +86,20 @@ WEIR_PUBLIC size_t weir_gather_export(const struct weir_gather *g, struct iovec 
 WEIR_PUBLIC size_t weir_gather_peek(const struct weir_gather *g, struct weir_slice *slices,
                                     size_t max, size_t max_len, size_t *len);
 
+/*
+ * Put `zeros` in the place of every slice that refers to `lost`, byte for byte; zeros->cap is at
+ * least the longest of those.  Gives the number of bytes.
+ */
+WEIR_PUBLIC size_t weir_gather_replace(struct weir_gather *g, const struct weir_buf *lost,
+                                       struct weir_buf *zeros);
+
+/* The buf of the first slice whose bytes were lost, or NULL.  Borrowed. */
+WEIR_PUBLIC struct weir_buf *weir_gather_find_poisoned(const struct weir_gather *g);
+
+/* Read a byte of every page that a slice of a file map refers to, so that a guard sees what is
+ * gone. */
+WEIR_PUBLIC void weir_gather_touch(const struct weir_gather *g);
+
 /* The oldest slice, or NULL.  Borrowed: true until the next call on g. */
 WEIR_PUBLIC const struct weir_slice *weir_gather_front(const struct weir_gather *g);
 

@@ -5,6 +5,7 @@
 #ifndef WEIR_RESPONSE_H
 #define WEIR_RESPONSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,13 @@ struct weir_source {
      *      STREAM: they cannot be had (the file shrank, the disk failed): the stream is reset.
      */
     enum weir_err (*read)(void *ctx, uint64_t offset, size_t max, struct weir_slice *out);
+
+    /*
+     * Asked when all bytes of the body have left and only its end is still to be said: are they
+     * what they were when they were given?  If not, the stream is reset, so that a wrong body never
+     * looks complete.  NULL: they are, since nobody can change them.
+     */
+    bool (*is_intact)(void *ctx);
 
     /* The exchange is over, sent or not; called once.  From here on fields may go away. */
     void (*release)(void *ctx);

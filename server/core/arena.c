@@ -35,7 +35,7 @@ void arena_deinit(struct arena *a)
 {
     if (a->map != NULL) {
         /* The marks belong to the addresses and would outlive the mapping. */
-        ASAN_UNPOISON_MEMORY_REGION(a->map, a->map_len);
+        ASAN_UNPOISON_MEMORY_REGION(a->base, a->spans_used * ARENA_SPAN_LEN);
         munmap(a->map, a->map_len);
     }
     *a = (struct arena){0};

@@ -240,6 +240,54 @@ size_t weir_gather_peek(const struct weir_gather *g, struct weir_slice *slices, 
     return count;
 }
 
+size_t weir_gather_replace(struct weir_gather *g, const struct weir_buf *lost,
+                           struct weir_buf *zeros)
+{
+    size_t bytes = 0;
+    for (struct gather_seg *seg = g->first; seg != NULL; seg = seg->next) {
+        for (uint32_t i = seg->first; i < seg->end; i++) {
+            struct weir_slice *s = &seg->slices[i];
+            if (s->buf != lost)
+                continue;
+            WEIR_ASSERT(s->len <= zeros->cap);
+            bytes += s->len;
+            weir_buf_unref(&s->buf);
+            *s = weir_slice_of(zeros, zeros->base, s->len);
+        }
+    }
+    return bytes;
+}
+
+struct weir_buf *weir_gather_find_poisoned(const struct weir_gather *g)
+{
+    for (const struct gather_seg *seg = g->first; seg != NULL; seg = seg->next) {
+        for (uint32_t i = seg->first; i < seg->end; i++) {
+            if (weir_buf_is_poisoned(seg->slices[i].buf))
+                return seg->slices[i].buf;
+        }
+    }
+    return NULL;
+}
+
+static void slice_touch(const struct weir_slice *s)
+{
+    const size_t page = 4096; /* the smallest there is */
+    const volatile uint8_t *bytes = s->ptr;
+    for (size_t at = 0; at < s->len; at += page)
+        (void)bytes[at];
+    (void)bytes[s->len - 1];
+}
+
+void weir_gather_touch(const struct weir_gather *g)
+{
+    for (const struct gather_seg *seg = g->first; seg != NULL; seg = seg->next) {
+        for (uint32_t i = seg->first; i < seg->end; i++) {
+            if (seg->slices[i].buf->origin == WEIR_ORIGIN_MAPPED)
+                slice_touch(&seg->slices[i]);
+        }
+    }
+}
+
 const struct weir_slice *weir_gather_front(const struct weir_gather *g)
 {
     return g->first == NULL ? NULL : &g->first->slices[g->first->first];

@@ -6,12 +6,15 @@
  *          └─▶ CAN_SEND ──▶ sendmsg ──▶ HAS_SENT ──▶ on_sent
  *
  * io_send() writes at once if the socket can take it; only the completion waits for the next turn.
- * A short read or write means that the kernel has no more to give or to take for now: the next
- * edge will say when that changes, and no call is spent on seeing EAGAIN.
+ * A short read means that the kernel has no more to give for now: the next edge will say when that
+ * changes, and no call is spent on seeing EAGAIN.  A short write says less: it also happens where a
+ * page of a file is gone, and then no edge follows.
  *
  * Invariant: a socket with a flag to act on is in the queue or among the starved; never in both.
  */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -33,7 +36,7 @@
 
 enum sock_flag {
     CAN_RECV = 1 << 0,  /* there may be bytes: no short read since the last edge */
-    CAN_SEND = 1 << 1,  /* there may be room: no short write since the last edge */
+    CAN_SEND = 1 << 1,  /* there may be room: no EAGAIN since the last edge */
     WANT_RECV = 1 << 2, /* between io_recv_start() and io_recv_stop() */
     SAW_END = 1 << 3,   /* FIN or an error was announced: read on until it shows */
     IN_QUEUE = 1 << 4,  /* linked by next */
@@ -104,15 +107,16 @@ static void sock_write(struct io_epoll *e, struct io_sock *s)
     size_t len;
     size_t count = weir_gather_export(s->sending, e->iov, LIMIT_IOVECS, SIZE_MAX, &len);
     const struct msghdr msg = {.msg_iov = e->iov, .msg_iovlen = count};
-    ssize_t n = sendmsg(s->handle, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
     struct stats *stats = stats_of(e);
-    stats->calls.sendmsg++;
-    if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
+    ssize_t n;
+    do {
+        n = sendmsg(s->handle, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        stats->calls.sendmsg++;
+    } while (n == -1 && errno == EINTR);
+    if (n == -1 && errno == EAGAIN) {
         s->flags &= (uint16_t)~CAN_SEND;
         return;
     }
-    if ((size_t)n < len)
-        s->flags &= (uint16_t)~CAN_SEND;
     if (n > 0) {
         stats->writes++;
         stats->iovecs += count;
@@ -133,6 +137,13 @@ static void epoll_send(struct io_sock *s, struct weir_gather *g)
         sock_write(e, s);
     if (s->flags & HAS_SENT)
         queue_put(&e->queue, s);
+}
+
+static void epoll_limit_unsent(struct io_sock *s, size_t bytes)
+{
+    int value = (int)bytes;
+    stats_of(epoll_from(s->io))->calls.setsockopt++;
+    setsockopt(s->handle, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value, sizeof(value)); /* not for unix */
 }
 
 static void epoll_end_sending(struct io_sock *s)
@@ -170,7 +181,9 @@ static void sock_read(struct io_epoll *e, struct io_sock *s)
         if (n <= 0) {
             int err = n == 0 ? 0 : errno;
             weir_buf_unref(&b);
-            if (err == EAGAIN || err == EINTR)
+            if (err == EINTR)
+                continue;
+            if (err == EAGAIN)
                 s->flags &= (uint16_t)~CAN_RECV;
             else
                 sock_deliver_end(s, -err);
@@ -276,6 +289,14 @@ static enum weir_err epoll_adopt(struct io *io, struct io_sock *s, int handle)
     log_errno(LV_WARN, errno, "cannot watch a connection");
     epoll_refuse(io, handle);
     return WEIR_IO;
+}
+
+static void epoll_reset(struct io_sock *s)
+{
+    /* What the kernel holds unsent is thrown away, and the peer is told by RST. */
+    const struct linger none = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(s->handle, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+    s->io->backend->close(s);
 }
 
 static void epoll_close_sock(struct io_sock *s)
@@ -443,8 +464,10 @@ const struct io_backend io_epoll = {
     .recv_start = epoll_recv_start,
     .recv_stop = epoll_recv_stop,
     .send = epoll_send,
+    .limit_unsent = epoll_limit_unsent,
     .end_sending = epoll_end_sending,
     .close = epoll_close_sock,
+    .reset = epoll_reset,
     .turn = epoll_turn,
     .wake = epoll_wake,
 };

@@ -89,8 +89,10 @@ struct io_backend {
     void (*recv_start)(struct io_sock *s);
     void (*recv_stop)(struct io_sock *s);
     void (*send)(struct io_sock *s, struct weir_gather *g);
+    void (*limit_unsent)(struct io_sock *s, size_t bytes);
     void (*end_sending)(struct io_sock *s);
     void (*close)(struct io_sock *s);
+    void (*reset)(struct io_sock *s);
     void (*turn)(struct io *io);
     void (*wake)(struct io *io);
 };
@@ -173,6 +175,12 @@ static inline void io_send(struct io_sock *s, struct weir_gather *g)
     s->io->backend->send(s, g);
 }
 
+/* Let the kernel hold that many bytes unsent; a wish, without result. */
+static inline void io_limit_unsent(struct io_sock *s, size_t bytes)
+{
+    s->io->backend->limit_unsent(s, bytes);
+}
+
 /* Send FIN; receiving goes on.  Nothing may be under way. */
 static inline void io_end_sending(struct io_sock *s)
 {
@@ -183,6 +191,12 @@ static inline void io_end_sending(struct io_sock *s)
 static inline void io_close(struct io_sock *s)
 {
     s->io->backend->close(s);
+}
+
+/* The same, and what the kernel still has to send is thrown away: the peer sees a reset. */
+static inline void io_reset(struct io_sock *s)
+{
+    s->io->backend->reset(s);
 }
 
 /* Deliver completions; wait for some if there are none, as long as wait_ms() allows. */

@@ -215,7 +215,7 @@ enum config_outcome config_parse(int argc, char **argv, struct config *out)
     int code;
     /* The command line is read before there is a second thread. */
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) !=
-           -1) { // NOLINT(concurrency-mt-unsafe)
+           -1) { // NOLINT(concurrency-mt-unsafe): no second thread yet
         enum config_outcome outcome = set_option(out, code, optarg);
         if (outcome != CONFIG_RUN)
             return outcome;

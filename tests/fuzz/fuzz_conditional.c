@@ -1,6 +1,7 @@
 /*
  * Preconditions and dates.  Input: lines, each the value of a field whose name its first byte
  * picks.  What must hold: a tag that is listed is found, whatever stands around it.
+ * Covers: server/http/files/conditional.c, server/http/files/date.c
  */
 #include "fuzz.h"
 

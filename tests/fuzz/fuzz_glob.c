@@ -1,4 +1,7 @@
-/* Globs of the configuration.  Input: a pattern, a newline, a path. */
+/*
+ * Globs of the configuration.  Input: a pattern, a newline, a path.
+ * Covers: server/http/files/glob.c, server/http/files/cache_control.c
+ */
 #include "fuzz.h"
 
 #include <string.h>

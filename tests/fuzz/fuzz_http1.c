@@ -18,11 +18,9 @@ static size_t piece_len(const uint8_t *data, size_t len)
     return 1 + (hash >> 8) % (hash % 2 == 0 ? 8 : 512);
 }
 
-static struct mem *mem; /* of all runs: to make it is most of the work */
-
 static void run(struct peer *p, const uint8_t *data, size_t len, size_t step, bool pulls)
 {
-    WEIR_ASSERT(peer_init_in(p, mem) == WEIR_OK);
+    WEIR_ASSERT(peer_init(p) == WEIR_OK);
     for (size_t at = 0; at < len; at += step) {
         peer_feed(p, (const char *)data + at, len - at < step ? len - at : step);
         if (pulls) {
@@ -53,27 +51,24 @@ static void check_output(const struct peer *p)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    if (mem == NULL)
-        WEIR_ASSERT(mem_new(PEER_MEMORY, &mem) == WEIR_OK);
     struct peer whole;
     struct peer cut;
     struct peer pulled;
     size_t step = piece_len(data, len);
 
     run(&whole, data, len, len > 0 ? len : 1, false);
-    size_t live = mem_live(mem); /* of a session that is still open */
     run(&cut, data, len, step, false);
 
     check_output(&whole);
     WEIR_ASSERT(cut.requests == whole.requests);
     WEIR_ASSERT(cut.out_len == whole.out_len);
     WEIR_ASSERT(whole.out_len == 0 || memcmp(cut.out, whole.out, whole.out_len) == 0);
-    WEIR_ASSERT(peer_end(&cut, live));
+    WEIR_ASSERT(peer_deinit(&cut));
 
     run(&pulled, data, len, step, true);
     check_output(&pulled);
     WEIR_ASSERT(pulled.requests <= whole.requests); /* fewer where an answer had to say close */
-    WEIR_ASSERT(peer_end(&pulled, live));
-    WEIR_ASSERT(peer_end(&whole, 0));
+    WEIR_ASSERT(peer_deinit(&pulled));
+    WEIR_ASSERT(peer_deinit(&whole));
     return 0;
 }

@@ -1,4 +1,7 @@
-/* Accept and Accept-Encoding: weights stay in bounds, and what is appended first counts. */
+/*
+ * Accept and Accept-Encoding: weights stay in bounds, and what is said first counts.
+ * Covers: server/http/files/negotiate.c
+ */
 #include "fuzz.h"
 
 #include "internal/assert.h"

@@ -1,4 +1,7 @@
-/* Paths: what is taken is safe to open below the root, and reads the same when sent again. */
+/*
+ * Paths: what is taken is safe to open below the root, and reads the same when sent again.
+ * Covers: server/http/files/path.c
+ */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-/* Byte ranges: what is given lies within the size, in order and apart; input: 8 bytes of size. */
+/*
+ * Byte ranges: what is given lies within the size, in order and apart.  Input: 8 bytes of size,
+ * then the field. Covers: server/http/files/range.c
+ */
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
  * What a client says first, through OpenSSL and our driver of it.
  *
+ * Covers: tls/handshake.c, tls/tls_conn.c
  * Properties: no run leaks blocks; how the bytes are cut does not change what comes of them; a
  * failed handshake ends the output.
  */
@@ -41,8 +42,8 @@ static enum weir_err feed_all(const uint8_t *data, size_t len, size_t chunk)
     weir_gather_init(&wire, mem);
     WEIR_ASSERT(tls_conn_new(ctx, &env, &c) == WEIR_OK);
     for (size_t at = 0; at < len && fed == WEIR_OK; at += chunk) {
-        struct weir_buf *b = block_take(mem, BLOCK_LARGE);
         size_t n = len - at < chunk ? len - at : chunk;
+        struct weir_buf *b = block_take(mem, n <= BLOCK_SMALL_CAP ? BLOCK_SMALL : BLOCK_LARGE);
         memcpy(b->base, data + at, n);
         struct weir_slice in = {b, b->base, n};
         fed = tls_conn_feed(c, &in, &plain);

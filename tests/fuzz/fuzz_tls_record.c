@@ -4,6 +4,8 @@
  * An input is a script: [kind][length][that many bytes], again and again.  The highest bit of kind
  * says that the bytes are fed as they are; else they are the content of a record of that type,
  * which is sealed first, as a fuzzer cannot guess a tag.
+ *
+ * Covers: tls/inbound.c, tls/record.c, tls/tls_conn.c
  * Properties: no run leaks; how the bytes are cut into blocks does not change what comes of them;
  * a failed connection says one alert and then nothing.
  */
@@ -17,7 +19,7 @@
 
 #include "aead.h"
 #include "clock.h"
-#include "conn_state.h"
+#include "tls_conn_state.h"
 #include "internal/assert.h"
 #include "mem.h"
 
@@ -127,8 +129,8 @@ static struct outcome feed_all(size_t len, size_t chunk)
     struct weir_gather received;
     weir_gather_init(&received, mem);
     for (size_t at = 0; at < len && o.fed == WEIR_OK; at += chunk) {
-        struct weir_buf *b = block_take(mem, BLOCK_LARGE);
         size_t n = len - at < chunk ? len - at : chunk;
+        struct weir_buf *b = block_take(mem, n <= BLOCK_SMALL_CAP ? BLOCK_SMALL : BLOCK_LARGE);
         memcpy(b->base, bytes + at, n);
         struct weir_slice in = {b, b->base, n};
         o.fed = tls_conn_feed(c, &in, &received);

@@ -20,6 +20,7 @@
 #include "internal/exchange.h"
 #include "internal/stats.h"
 #include "mem.h"
+#include "text.h"
 #include "weir/response.h"
 
 #define FAKE_FIELDS_MAX 32
@@ -129,9 +130,9 @@ static const struct exchange_ops fake_ops = {.respond = fake_respond, .resume = 
 static inline void fake_init(struct fake *f)
 {
     *f = (struct fake){.read_max = 16384};
-    strcpy(f->dir, "/tmp/weir-files-XXXXXX");
+    text_set(f->dir, sizeof(f->dir), "/tmp/weir-files-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
-    strcat(f->dir, "/root");
+    text_add(f->dir, sizeof(f->dir), "/root");
     assert_int_equal(mkdir(f->dir, 0755), 0);
     assert_int_equal(mem_new((size_t)64 * 1024 * 1024, &f->mem), WEIR_OK);
     f->clock.now_ms = 1000000;
@@ -159,6 +160,7 @@ static inline void fake_deinit(struct fake *f)
     assert_int_equal(mem_live(f->mem), 0);
     mem_free(f->mem);
     *strrchr(f->dir, '/') = '\0';
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the test has one thread
     assert_int_equal(nftw(f->dir, fake_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 

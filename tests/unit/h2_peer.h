@@ -202,7 +202,7 @@ static inline enum weir_err peer_init_in(struct peer *p, struct mem *mem)
                                    .stats = &p->stats,
                                    .handler = peer_handler,
                                    .handler_ctx = p};
-    p->host = (struct protocol_host){.wake = peer_on_wake, .id = 1};
+    p->host = (struct protocol_host){.wake = peer_on_wake, .id = 1, .opened_ms = p->clock.now_ms};
     weir_gather_init(&p->out, mem);
     WEIR_ASSERT(nghttp2_hd_deflate_new(&p->deflater, 4096) == 0);
     WEIR_ASSERT(nghttp2_hd_inflate_new(&p->inflater) == 0);

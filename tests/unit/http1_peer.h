@@ -37,6 +37,7 @@ struct peer {
     struct stats stats;
     struct protocol_env env;
     struct protocol_host host;
+    size_t live; /* items of mem in use before the session was opened */
     void *session;
     enum weir_err fed;    /* the last result of feed() or timeout() */
     enum weir_err pulled; /* the last result of pull() */
@@ -230,11 +231,21 @@ static inline void peer_on_wake(struct protocol_host *host)
     container_of(host, struct peer, host)->wakes++;
 }
 
-/* Err: as open().  Borrowed: mem. */
-static inline enum weir_err peer_init_in(struct peer *p, struct mem *mem)
+/* Memory of all peers of the program: to make it costs more than most tests. */
+static inline struct mem *peer_mem(void)
 {
-    *p = (struct peer){.mem = mem, .budget = LIMIT_STAGED_OUTPUT};
+    static struct mem *mem;
+    if (mem == NULL)
+        WEIR_ASSERT(mem_new(PEER_MEMORY, &mem) == WEIR_OK);
+    return mem;
+}
+
+/* Err: as open(). */
+static inline enum weir_err peer_init(struct peer *p)
+{
+    *p = (struct peer){.mem = peer_mem(), .budget = LIMIT_STAGED_OUTPUT};
     log_set_level(LV_ERROR);
+    p->live = mem_live(p->mem);
     p->clock.now_ms = 1000000;
     clock_format_date(1796056917, p->clock.date);
     p->env = (struct protocol_env){.mem = p->mem,
@@ -246,31 +257,18 @@ static inline enum weir_err peer_init_in(struct peer *p, struct mem *mem)
     return http1_protocol.open(&p->env, &p->host, &p->session);
 }
 
-/* The same, with memory of its own. */
-static inline enum weir_err peer_init(struct peer *p)
-{
-    struct mem *mem;
-    WEIR_ASSERT(mem_new(PEER_MEMORY, &mem) == WEIR_OK);
-    return peer_init_in(p, mem);
-}
-
-/* Close, and answer what is owed.  True if nothing is left: no source, and of memory `live`. */
-static inline bool peer_end(struct peer *p, size_t live)
+/*
+ * Close, and answer what is owed.  True if nothing is left: no source, and as much memory in use
+ * as at peer_init().  Peers that were opened later have to be closed before.
+ */
+static inline bool peer_deinit(struct peer *p)
 {
     if (p->session != NULL)
         http1_protocol.close(p->session);
     while (p->late_count > 0)
         peer_answer(p, 0);
     free(p->out);
-    return mem_live(p->mem) == live && p->replies == 0;
-}
-
-/* The same, and give up the memory that peer_init() made. */
-static inline bool peer_deinit(struct peer *p)
-{
-    bool is_clean = peer_end(p, 0);
-    mem_free(p->mem);
-    return is_clean;
+    return mem_live(p->mem) == p->live && p->replies == 0;
 }
 
 /* One feed(), as after one recv(): the bytes lie in a block of their own. */

@@ -314,7 +314,24 @@ static void bytes_that_are_lost_while_read_reset_the_response(void **state)
     free(bytes);
 }
 
-static void a_map_that_was_edited_is_opened_anew_at_once(void **state)
+static void what_is_missing_is_not_looked_for_twice(void **state)
+{
+    (void)state;
+    fake_get(&fake, "/none");
+    uint64_t opened = fake.stats.calls.openat2;
+    uint64_t looked = fake.stats.calls.newfstatat;
+
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(fake_get(&fake, "/none")->status, 404);
+    assert_int_equal(fake.stats.calls.openat2, opened);
+    assert_int_equal(fake.stats.calls.newfstatat, looked);
+
+    fake_put(&fake, "none", "there");
+    fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+    assert_int_equal(fake_get(&fake, "/none")->status, 200);
+}
+
+static void a_map_that_was_edited_is_opened_anew(void **state)
 {
     (void)state;
     char *bytes = malloc(LARGE);
@@ -322,6 +339,7 @@ static void a_map_that_was_edited_is_opened_anew_at_once(void **state)
     assert_int_equal(fake_get(&fake, "/large")->body_len, LARGE);
 
     bytes[5]++;
+    fake.clock.now_ms++;
     fake_write(&fake, "large", bytes, LARGE - 1);
 
     assert_int_equal(fake_get(&fake, "/large")->body_len, LARGE - 1);
@@ -373,7 +391,8 @@ int main(void)
         CASE(a_large_file_comes_whole_from_its_map),
         CASE(a_file_that_shrinks_under_a_response_resets_it),
         CASE(bytes_that_are_lost_while_read_reset_the_response),
-        CASE(a_map_that_was_edited_is_opened_anew_at_once),
+        CASE(what_is_missing_is_not_looked_for_twice),
+        CASE(a_map_that_was_edited_is_opened_anew),
         CASE(a_warm_request_makes_no_system_call),
         CASE(a_root_that_cannot_be_read_is_refused),
     };

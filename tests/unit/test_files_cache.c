@@ -2,10 +2,11 @@
 #include "files_fake.h"
 
 #include "internal/limits.h"
+#include "text.h"
 
 #define NAMES 24
-#define CACHED 9
-#define BODY_MAX 3000
+#define CACHED_BYTES 20000 /* some of the files */
+#define BODY_MAX 20000     /* some are maps */
 
 struct model_file {
     bool exists;
@@ -27,7 +28,7 @@ static void target_of(size_t i, char out[16])
 static void model_fill(struct rng *r, struct model_file *m)
 {
     m->exists = true;
-    m->len = rng_below(r, 4) == 0 ? 0 : rng_below(r, BODY_MAX);
+    m->len = rng_below(r, 4) == 0 ? 0 : rng_below(r, rng_below(r, 2) == 0 ? BODY_MAX : 3000);
     char c = (char)('a' + rng_below(r, 26));
     for (size_t i = 0; i < m->len; i++)
         m->body[i] = (char)(c + (char)(i % 7));
@@ -91,7 +92,7 @@ static void random_changes_show_whole_versions_in_time(void **state)
     (void)state;
     struct rng r = rng_new("cache");
     fake_init(&fake);
-    fake_open(&fake, (struct files_config){.cached_max = CACHED});
+    fake_open(&fake, (struct files_config){.cached_max = 2, .cached_bytes = CACHED_BYTES});
     for (int step = 0; step < 8000; step++) {
         size_t i = rng_below(&r, rng_below(&r, 2) == 0 ? NAMES : 6);
         size_t what = rng_below(&r, 20);
@@ -113,7 +114,8 @@ static void an_edit_in_place_shows_after_the_time_of_freshness(void **state)
     fake_open(&fake, (struct files_config){0});
     char before[64] = "";
     fake_get(&fake, "/a");
-    strncat(before, fake_field(&fake, "etag").ptr, fake_field(&fake, "etag").len);
+    text_add(before, sizeof(before), "%.*s", (int)fake_field(&fake, "etag").len,
+             fake_field(&fake, "etag").ptr);
 
     fake_put(&fake, "a", "longer");
     fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
@@ -158,7 +160,7 @@ static void a_file_in_demand_stays_while_others_pass_through(void **state)
         target_of(i, target);
         fake_put(&fake, target + 1, target);
     }
-    fake_open(&fake, (struct files_config){.cached_max = 4});
+    fake_open(&fake, (struct files_config){.cached_bytes = 6000});
     fake_get(&fake, "/hot");
     for (size_t i = 0; i < NAMES; i++) {
         char target[16];
@@ -171,12 +173,33 @@ static void a_file_in_demand_stays_while_others_pass_through(void **state)
     fake_deinit(&fake);
 }
 
+/* The least memory and descriptors that are held once many files were asked for. */
+static void what_is_kept_stays_within_its_bounds(void **state)
+{
+    (void)state;
+    static char bytes[20000];
+    fake_init(&fake);
+    fake_open(&fake, (struct files_config){.cached_max = 3, .cached_bytes = 10000});
+    for (size_t i = 0; i < NAMES; i++) {
+        char target[16];
+        target_of(i, target);
+        fake_write(&fake, target + 1, bytes, i % 2 == 0 ? 500 : sizeof(bytes));
+        assert_int_equal(fake_get(&fake, target)->status, 200);
+    }
+
+    uint64_t maps = fake.stats.calls.mmap - fake.stats.calls.munmap;
+    assert_int_equal(maps, 3);
+    assert_in_range(mem_live(fake.mem), 2 * (3 + 2), 2 * (3 + 10)); /* an entry and a file each */
+    fake_deinit(&fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_changes_show_whole_versions_in_time),
         cmocka_unit_test(an_edit_in_place_shows_after_the_time_of_freshness),
         cmocka_unit_test(an_unchanged_file_is_looked_at_and_kept),
+        cmocka_unit_test(what_is_kept_stays_within_its_bounds),
         cmocka_unit_test(a_file_in_demand_stays_while_others_pass_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "path.h"
+#include "text.h"
 
 #define BAD NULL
 
@@ -126,7 +127,9 @@ static void a_path_is_decoded_once_or_refused(void **state)
 
         if (ok != (rows[i].want != BAD))
             fail_msg("%s: %s", rows[i].raw, ok ? out : "refused");
-        if (ok && (len != strlen(rows[i].want) || strcmp(out, rows[i].want) != 0))
+        if (!ok || rows[i].want == BAD)
+            continue;
+        if (len != strlen(rows[i].want) || strcmp(out, rows[i].want) != 0)
             fail_msg("%s: got %s, not %s", rows[i].raw, out, rows[i].want);
     }
 }
@@ -178,6 +181,31 @@ static void hidden_names_are_seen_at_every_place(void **state)
     assert_false(path_is_hidden(WEIR_STR("/")));
 }
 
+/* Decode one segment, *n characters of it.  False: it is malformed. */
+static bool model_segment(const char *raw, size_t len, char *out, size_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < len; i++) {
+        char c = raw[i];
+        if (c == '%') {
+            if (i + 2 >= len)
+                return false;
+            char digits[3] = {raw[i + 1], raw[i + 2], 0};
+            if (strspn(digits, "0123456789abcdefABCDEF") != 2)
+                return false;
+            c = (char)strtol(digits, NULL, 16);
+            if (c == '/' || c == '\\' || c == 0)
+                return false;
+            i += 2;
+        } else if ((unsigned char)c <= 32 || c == 127 || c == '\\' || c == '#') {
+            return false;
+        }
+        out[(*n)++] = c;
+    }
+    out[*n] = '\0';
+    return true;
+}
+
 /* The slow way: split, decode each segment, keep a stack. */
 static bool model_decode(const char *raw, size_t raw_len, char *out, size_t *out_len)
 {
@@ -188,27 +216,13 @@ static bool model_decode(const char *raw, size_t raw_len, char *out, size_t *out
         return false;
     for (size_t i = 1; i <= raw_len;) {
         char segment[64];
-        size_t n = 0;
-        for (; i < raw_len && raw[i] != '/'; i++) {
-            char c = raw[i];
-            if (c == '%') {
-                if (i + 2 >= raw_len)
-                    return false;
-                char digits[3] = {raw[i + 1], raw[i + 2], 0};
-                if (strspn(digits, "0123456789abcdefABCDEF") != 2)
-                    return false;
-                c = (char)strtol(digits, NULL, 16);
-                if (c == '/' || c == '\\' || c == 0)
-                    return false;
-                i += 2;
-            } else if ((unsigned char)c <= 32 || c == 127 || c == '\\' || c == '#') {
-                return false;
-            }
-            segment[n++] = c;
-        }
-        segment[n] = '\0';
-        bool is_last = i >= raw_len;
-        i++;
+        size_t n;
+        const char *slash = memchr(raw + i, '/', raw_len - i);
+        size_t end = slash == NULL ? raw_len : (size_t)(slash - raw);
+        if (!model_segment(raw + i, end - i, segment, &n))
+            return false;
+        bool is_last = slash == NULL;
+        i = end + 1;
         is_dir = n == 0 || strcmp(segment, ".") == 0 || strcmp(segment, "..") == 0;
         if (strcmp(segment, "..") == 0) {
             if (depth == 0)
@@ -244,7 +258,7 @@ static void random_paths_agree_with_a_model(void **state)
         size_t count = rng_below(&r, 14);
         size_t kinds = rng_below(&r, 2) == 0 ? 9 : sizeof(parts) / sizeof(parts[0]);
         for (size_t i = 0; i < count; i++)
-            strcat(raw, parts[rng_below(&r, kinds)]);
+            text_add(raw, sizeof(raw), "%s", parts[rng_below(&r, kinds)]);
         char got[65];
         char want[65];
         size_t got_len = 0;

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "range.h"
+#include "text.h"
+
+#define TEXT_CAP 1024 /* of a printed set of ranges */
 
 #define WHOLE "whole"
 #define NONE "416"
@@ -88,9 +91,9 @@ static void ranges_print(const struct range *ranges, size_t count, char *out)
 {
     out[0] = '\0';
     for (size_t i = 0; i < count; i++)
-        sprintf(out + strlen(out), "%s%llu-%llu", i == 0 ? "" : ",",
-                (unsigned long long)ranges[i].first,
-                (unsigned long long)(ranges[i].first + ranges[i].len - 1));
+        text_add(out, TEXT_CAP, "%s%llu-%llu", i == 0 ? "" : ",",
+                 (unsigned long long)ranges[i].first,
+                 (unsigned long long)(ranges[i].first + ranges[i].len - 1));
 }
 
 static void a_set_of_ranges_is_read_as_rfc_9110_says(void **state)
@@ -99,12 +102,12 @@ static void a_set_of_ranges_is_read_as_rfc_9110_says(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct range ranges[RANGES_MAX];
         size_t count;
-        char got[1024] = WHOLE;
+        char got[TEXT_CAP] = WHOLE;
         struct weir_str value = {rows[i].value, strlen(rows[i].value)};
 
         switch (range_parse(value, rows[i].size, ranges, &count)) {
         case RANGE_WHOLE: break;
-        case RANGE_UNSATISFIABLE: strcpy(got, NONE); break;
+        case RANGE_UNSATISFIABLE: text_set(got, sizeof(got), NONE); break;
         case RANGE_PARTS: ranges_print(ranges, count, got); break;
         }
 
@@ -121,13 +124,13 @@ static void whoever_asks_for_too_many_ranges_gets_all(void **state)
     struct range ranges[RANGES_MAX];
     size_t count;
     for (int i = 0; i < RANGES_MAX; i++)
-        sprintf(value + strlen(value), "%d-%d,", i * 1000, i * 1000);
+        text_add(value, sizeof(value), "%d-%d,", i * 1000, i * 1000);
 
     assert_int_equal(range_parse((struct weir_str){value, strlen(value)}, 100000, ranges, &count),
                      RANGE_PARTS);
     assert_int_equal(count, RANGES_MAX);
 
-    strcat(value, "50000-50000");
+    text_add(value, sizeof(value), "50000-50000");
     assert_int_equal(range_parse((struct weir_str){value, strlen(value)}, 100000, ranges, &count),
                      RANGE_WHOLE);
 }
@@ -139,13 +142,13 @@ static void many_ranges_that_merge_are_fine_up_to_a_bound(void **state)
     struct range ranges[RANGES_MAX];
     size_t count;
     for (int i = 0; i < RANGES_READ_MAX; i++)
-        strcat(value, "0-0,");
+        text_add(value, sizeof(value), "0-0,");
 
     assert_int_equal(range_parse((struct weir_str){value, strlen(value)}, 100, ranges, &count),
                      RANGE_PARTS);
     assert_int_equal(count, 1);
 
-    strcat(value, "0-0");
+    text_add(value, sizeof(value), "0-0");
     assert_int_equal(range_parse((struct weir_str){value, strlen(value)}, 100, ranges, &count),
                      RANGE_WHOLE);
 }
@@ -153,9 +156,9 @@ static void many_ranges_that_merge_are_fine_up_to_a_bound(void **state)
 /* Paint what is asked for, fill the small gaps, and read the runs off. */
 #define MODEL_SIZE_MAX 600
 
-static void model(const long (*specs)[2], size_t spec_count, size_t size, char *out)
+/* True if any byte was painted. */
+static bool model_paint(const long (*specs)[2], size_t spec_count, size_t size, bool *painted)
 {
-    bool painted[MODEL_SIZE_MAX] = {false};
     bool any = false;
     for (size_t s = 0; s < spec_count; s++) {
         for (long i = 0; i < (long)size; i++) {
@@ -166,6 +169,11 @@ static void model(const long (*specs)[2], size_t spec_count, size_t size, char *
             any |= is_in;
         }
     }
+    return any;
+}
+
+static void model_fill_gaps(size_t size, bool *painted)
+{
     long last = -1;
     for (long i = 0; i < (long)size; i++) {
         if (!painted[i])
@@ -174,6 +182,13 @@ static void model(const long (*specs)[2], size_t spec_count, size_t size, char *
             painted[k] = true;
         last = i;
     }
+}
+
+static void model(const long (*specs)[2], size_t spec_count, size_t size, char *out)
+{
+    bool painted[MODEL_SIZE_MAX] = {false};
+    bool any = model_paint(specs, spec_count, size, painted);
+    model_fill_gaps(size, painted);
     size_t runs = 0;
     out[0] = '\0';
     for (size_t i = 0; i < size; i++) {
@@ -182,16 +197,16 @@ static void model(const long (*specs)[2], size_t spec_count, size_t size, char *
         size_t end = i;
         while (end + 1 < size && painted[end + 1])
             end++;
-        sprintf(out + strlen(out), "%s%zu-%zu", runs == 0 ? "" : ",", i, end);
+        text_add(out, TEXT_CAP, "%s%zu-%zu", runs == 0 ? "" : ",", i, end);
         runs++;
     }
     bool wants_suffix = false;
     for (size_t s = 0; s < spec_count; s++)
         wants_suffix |= specs[s][0] < 0 && specs[s][1] > 0;
     if (!any)
-        strcpy(out, size == 0 && wants_suffix ? WHOLE : NONE);
+        text_set(out, TEXT_CAP, size == 0 && wants_suffix ? WHOLE : NONE);
     else if (runs > RANGES_MAX)
-        strcpy(out, WHOLE);
+        text_set(out, TEXT_CAP, WHOLE);
 }
 
 static void random_sets_agree_with_a_model(void **state)
@@ -207,34 +222,34 @@ static void random_sets_agree_with_a_model(void **state)
             long first = (long)rng_below(&r, MODEL_SIZE_MAX + 50);
             long len = (long)rng_below(&r, rng_below(&r, 2) == 0 ? 4 : 300);
             if (s > 0)
-                strcat(value, rng_below(&r, 2) == 0 ? "," : " ,\t");
+                text_add(value, sizeof(value), "%s", rng_below(&r, 2) == 0 ? "," : " ,\t");
             switch (rng_below(&r, 4)) {
             case 0:
                 specs[s][0] = -1;
                 specs[s][1] = len;
-                sprintf(value + strlen(value), "-%ld", len);
+                text_add(value, sizeof(value), "-%ld", len);
                 break;
             case 1:
                 specs[s][0] = first;
                 specs[s][1] = -1;
-                sprintf(value + strlen(value), "%ld-", first);
+                text_add(value, sizeof(value), "%ld-", first);
                 break;
             default:
                 specs[s][0] = first;
                 specs[s][1] = first + len;
-                sprintf(value + strlen(value), "%ld-%ld", first, first + len);
+                text_add(value, sizeof(value), "%ld-%ld", first, first + len);
                 break;
             }
         }
         struct range ranges[RANGES_MAX];
         size_t count;
-        char got[1024] = WHOLE;
-        char want[1024];
+        char got[TEXT_CAP] = WHOLE;
+        char want[TEXT_CAP];
         model(specs, spec_count, size, want);
 
         switch (range_parse((struct weir_str){value, strlen(value)}, size, ranges, &count)) {
         case RANGE_WHOLE: break;
-        case RANGE_UNSATISFIABLE: strcpy(got, NONE); break;
+        case RANGE_UNSATISFIABLE: text_set(got, sizeof(got), NONE); break;
         case RANGE_PARTS: ranges_print(ranges, count, got); break;
         }
 

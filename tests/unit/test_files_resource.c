@@ -203,17 +203,140 @@ static void a_sibling_that_leads_out_of_the_root_is_not_used(void **state)
     ask_again("/plain.txt", "no siblings", "");
 }
 
+#define PLAIN "a text that is a text that is a text that is a text\n"
+
+/* PLAIN by gzip, in two members, and by brotli, as their programs wrote them */
+static const char gzip_bytes[] = "\037\213\010\000\000\000\000\000\002\003\113\124\050\111\255\050"
+                                 "\121\050\311\110\004\000\303\157\262\041\012\000\000\000\037\213"
+                                 "\010\000\000\000\000\000\002\003\053\121\310\054\126\110\124\050"
+                                 "\111\255\050\121\050\311\110\054\301\311\345\002\000\354\337\303"
+                                 "\371\052\000\000\000";
+static const char brotli_bytes[] =
+    "\033\063\000\000\004\066\340\174\241\130\207\301\202\123\221\132"
+    "\232\051\201\153\161\227\232\015\001";
+
+static void put_bytes(const char *name, const char *bytes, size_t len)
+{
+    char path[512];
+    struct timespec times[2] = {{.tv_sec = MTIME_S}, {.tv_sec = MTIME_S}};
+    fake_write(&fake, name, bytes, len);
+    fake_path(&fake, name, path);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* 64 KiB of 'a' by gzip */
+#define MEMBER_LEN 65536
+static const char member[] = "\037\213\010\000\000\000\000\000\002\003\355\301\201\000\000\000"
+                             "\000\200\040\326\375\045\026\251\012\000\000\000\000\000\000\000"
+                             "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"
+                             "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"
+                             "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"
+                             "\000\000\000\000\000\000\000\000\152\377\221\040\303\000\000\001"
+                             "\000";
+
+/* `len` times 'a', a multiple of MEMBER_LEN, as NAME.gz of so many members. */
+static void put_gzip_of_as(const char *name, size_t len)
+{
+    char packed[64];
+    static char bytes[64 * sizeof(member)];
+    size_t used = 0;
+    for (size_t left = len; left > 0; left -= MEMBER_LEN) {
+        memcpy(bytes + used, member, sizeof(member) - 1);
+        used += sizeof(member) - 1;
+    }
+    snprintf(packed, sizeof(packed), "%s.gz", name);
+    put_bytes(packed, bytes, used);
+}
+
 static void a_tree_of_siblings_alone_works(void **state)
 {
     (void)state;
-    drop("app.js");
+    put_bytes("z.txt.gz", gzip_bytes, sizeof(gzip_bytes) - 1);
+    put_bytes("b.txt.br", brotli_bytes, sizeof(brotli_bytes) - 1);
 
     fake_add_field(&fake, "accept-encoding", "gzip");
-    assert_int_equal(fake_get(&fake, "/app.js")->status, 200);
+    assert_int_equal(fake_get(&fake, "/z.txt")->status, 200);
+    assert_int_equal(fake.answer.body_read, sizeof(gzip_bytes) - 1);
+    assert_field(&fake, "content-encoding", "gzip");
+    assert_field(&fake, "content-type", "text/plain; charset=utf-8");
 
-    assert_body(&fake, "gzip bytes");
-    assert_field(&fake, "content-type", "text/javascript; charset=utf-8");
+    static const char *const targets[] = {"/z.txt", "/b.txt"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(fake_get(&fake, targets[i])->status, 200);
+        assert_body(&fake, PLAIN);
+        assert_field(&fake, "content-encoding", "");
+        assert_field(&fake, "vary", "accept-encoding");
+        assert_field(&fake, "last-modified", "Sun, 13 Sep 2020 12:26:40 GMT");
+        uint64_t made = fake.stats.calls.memfd_create;
+        fake_add_field(&fake, "range", "bytes=2-5");
+        assert_int_equal(fake_get(&fake, targets[i])->status, 206);
+        assert_body(&fake, "text");
+        assert_int_equal(fake.stats.calls.memfd_create, made); /* kept */
+    }
     assert_int_equal(fake_get(&fake, "/none.js")->status, 404);
+}
+
+/* What counts is what was made: 3 MiB of some 5 KiB. */
+static void made_originals_count_against_the_bound(void **state)
+{
+    (void)state;
+    files_free(fake.files);
+    fake_open(&fake, (struct files_config){.cached_bytes = 100000});
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "/large%d.txt", i);
+        put_gzip_of_as(name + 1, (size_t)3 << 20);
+        assert_int_equal(fake_get(&fake, name)->status, 200);
+        assert_int_equal(fake.answer.body_read, (size_t)3 << 20);
+        assert_int_equal(fake.answer.body[fake.answer.body_read - 1], 'a');
+    }
+
+    assert_int_equal(fake.stats.calls.mmap - fake.stats.calls.munmap, 1);
+}
+
+static void a_made_original_lasts_as_long_as_its_sibling(void **state)
+{
+    (void)state;
+    put_bytes("z.txt.gz", gzip_bytes, sizeof(gzip_bytes) - 1);
+    fake_get(&fake, "/z.txt");
+    uint64_t made;
+    int tries = 0;
+    do { /* until the change lies back far enough for it to be kept */
+        made = fake.stats.calls.memfd_create;
+        fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+        assert_int_equal(fake_get(&fake, "/z.txt")->status, 200);
+        assert_true(++tries < 1000000);
+    } while (fake.stats.calls.memfd_create != made);
+
+    put_dated("z.txt", "an original", MTIME_S);
+    fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+    assert_int_equal(fake_get(&fake, "/z.txt")->status, 200);
+    assert_body(&fake, "an original");
+    drop("z.txt");
+    drop("z.txt.gz");
+    fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+    assert_int_equal(fake_get(&fake, "/z.txt")->status, 404);
+}
+
+static void what_is_not_what_its_name_says_is_sent_as_it_is(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x.txt.gz", "x.txt.br", "x.txt.zst"};
+    static const char *const codings[] = {"gzip", "br", "zstd"};
+    for (size_t i = 0; i < 3; i++) {
+        put_dated(names[i], "neither of these", MTIME_S);
+        fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+        assert_int_equal(fake_get(&fake, "/x.txt")->status, 200);
+        assert_body(&fake, "neither of these");
+        assert_field(&fake, "content-encoding", codings[i]);
+        uint64_t tried = fake.stats.calls.memfd_create;
+        assert_int_equal(fake_get(&fake, "/x.txt")->status, 200);
+        assert_int_equal(fake.stats.calls.memfd_create, tried); /* once is enough */
+        drop(names[i]);
+    }
+    put_bytes("cut.txt.gz", gzip_bytes, sizeof(gzip_bytes) - 9);
+    assert_int_equal(fake_get(&fake, "/cut.txt")->status, 200);
+    assert_field(&fake, "content-encoding", "gzip");
 }
 
 static void siblings_can_be_switched_off(void **state)
@@ -241,6 +364,9 @@ int main(void)
         CASE(siblings_that_come_and_go_are_seen),
         CASE(a_sibling_that_leads_out_of_the_root_is_not_used),
         CASE(a_tree_of_siblings_alone_works),
+        CASE(made_originals_count_against_the_bound),
+        CASE(a_made_original_lasts_as_long_as_its_sibling),
+        CASE(what_is_not_what_its_name_says_is_sent_as_it_is),
         CASE(siblings_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

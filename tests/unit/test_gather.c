@@ -9,7 +9,7 @@
 
 #define SOURCES 6
 #define SOURCE_LEN 8192
-#define MODEL_CAP ((size_t)256 * 1024)
+#define MODEL_CAP ((size_t)64 * 1024)
 #define LEN_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* What file maps and request bodies are to a list: bytes that somebody else made. */

@@ -171,13 +171,13 @@ static void streams_count_until_their_bytes_have_left(void **state)
     peer_start(&p);
     p.is_slow = true;
     for (uint32_t i = 0; i < LIMIT_STREAMS; i++)
-        peer_get(&p, 2 * i + 1, "/size?50");
+        peer_get(&p, 2 * i + 1, "/pool?50");
     peer_turn(&p);
 
-    peer_get(&p, 2 * LIMIT_STREAMS + 1, "/size?50");
+    peer_get(&p, 2 * LIMIT_STREAMS + 1, "/pool?50");
     peer_turn(&p);
     peer_take(&p, p.out.len);
-    peer_get(&p, 2 * LIMIT_STREAMS + 3, "/size?50");
+    peer_get(&p, 2 * LIMIT_STREAMS + 3, "/pool?50");
     peer_turn(&p);
     peer_take(&p, p.out.len);
 
@@ -352,7 +352,22 @@ static void say_a_bit_of_everything(struct peer *p)
     peer_get(p, 15, "/size?40000");
 }
 
-static void small_budgets_give_the_same_bytes_as_large_ones(void **state)
+/* Where a stream ends depends on when its bytes have left; what it says does not. */
+static void assert_same_streams(struct peer *a, struct peer *b)
+{
+    for (uint32_t id = 1; id <= 15; id += 2) {
+        const struct seen *x = peer_seen(a, id);
+        const struct seen *y = peer_seen(b, id);
+        assert_int_equal(x->status, y->status);
+        assert_int_equal(x->fields, y->fields);
+        assert_int_equal(x->body_len, y->body_len);
+        assert_int_equal(x->has_ended, y->has_ended);
+        assert_int_equal(x->is_reset, y->is_reset);
+        assert_int_equal(x->rst_code, y->rst_code);
+    }
+}
+
+static void small_budgets_give_the_same_responses_as_large_ones(void **state)
 {
     (void)state;
     struct peer whole;
@@ -369,7 +384,7 @@ static void small_budgets_give_the_same_bytes_as_large_ones(void **state)
         say_a_bit_of_everything(&p);
         peer_turn(&p);
         assert_int_equal(p.wire_len, whole.wire_len);
-        assert_memory_equal(p.wire, whole.wire, p.wire_len);
+        assert_same_streams(&p, &whole);
         assert_int_equal(p.stats.body_mapped, whole.stats.body_mapped);
         assert_int_equal(p.stats.body_pooled, whole.stats.body_pooled);
         assert_int_equal(p.stats.body_copied, whole.stats.body_copied);
@@ -543,7 +558,7 @@ int main(void)
         cmocka_unit_test(sources_that_fail_are_not_held_against_the_peer),
         cmocka_unit_test(unusable_responses_end_their_stream),
         cmocka_unit_test(flow_control_windows_of_any_size_are_kept),
-        cmocka_unit_test(small_budgets_give_the_same_bytes_as_large_ones),
+        cmocka_unit_test(small_budgets_give_the_same_responses_as_large_ones),
         cmocka_unit_test(resets_find_frames_that_wait_for_room),
         cmocka_unit_test(cuts_of_the_input_change_nothing),
         cmocka_unit_test(table_sizes_take_effect_with_their_acknowledgement),

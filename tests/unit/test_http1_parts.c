@@ -383,6 +383,80 @@ static void a_scan_does_not_depend_on_cuts(void **state)
     }
 }
 
+/* The scan alone, without the parser that would catch some of these behind it. */
+static void a_scan_rejects_what_is_not_sound(void **state)
+{
+    (void)state;
+#define BAD(status, bytes)                                                                         \
+    {                                                                                              \
+        status, bytes, sizeof(bytes) - 1                                                           \
+    }
+#define LINE "GET / HTTP/1.1\r\n"
+    static const struct {
+        unsigned status;
+        const char *bytes;
+        size_t len;
+    } rows[] = {
+        BAD(400, "\n"),
+        BAD(400, "\rX"),
+        BAD(400, "\r\n\r"),
+        BAD(400, " "),
+        BAD(400, "\x80"),
+        BAD(400, "GET\r"),
+        BAD(400, "GET\t"),
+        BAD(400, "GET  "),
+        BAD(400, "GET /\r"),
+        BAD(400, "GET /\n"),
+        BAD(400, "GET /\t"),
+        BAD(400, "GET /#"),
+        BAD(400, "GET /\0"),
+        BAD(400, "GET /\x7f"),
+        BAD(400, "GET /\x80"),
+        BAD(400, "GET / h"),
+        BAD(400, "GET /  "),
+        BAD(400, "GET / HTTP/x"),
+        BAD(400, "GET / HTTP/1,"),
+        BAD(400, "GET / HTTP/1.1 "),
+        BAD(400, "GET / HTTP/1.1\n"),
+        BAD(400, "GET / HTTP/1.10"),
+        BAD(400, "GET / HTTP/1.1\rX"),
+        BAD(505, "GET / HTTP/1.2\r"),
+        BAD(505, "GET / HTTP/2.0\r"),
+        BAD(505, "GET / HTTP/0.9\r"),
+        BAD(400, LINE "\n"),
+        BAD(400, LINE "\rX"),
+        BAD(400, LINE " "),
+        BAD(400, LINE "\t"),
+        BAD(400, LINE ":"),
+        BAD(400, LINE "a "),
+        BAD(400, LINE "a\t"),
+        BAD(400, LINE "a\r"),
+        BAD(400, LINE "a\n"),
+        BAD(400, LINE "a\0"),
+        BAD(400, LINE "a\x80"),
+        BAD(400, LINE "a:\n"),
+        BAD(400, LINE "a:\0"),
+        BAD(400, LINE "a:\x7f"),
+        BAD(400, LINE "a:\v"),
+        BAD(400, LINE "a:\rX"),
+        BAD(400, LINE "a:\r\r"),
+        BAD(400, LINE "a:b\r\n "),
+        BAD(400, LINE "a:b\r\n\rX"),
+        BAD(400, LINE "a:12345678\n"),
+        BAD(400, LINE "a:1234567\0"),
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t bytes[64];
+        memcpy(bytes, rows[i].bytes, rows[i].len);
+        struct head_scan scan = {0};
+
+        /* up to the last byte nothing is wrong with it */
+        assert_int_equal(head_scan(&scan, bytes, rows[i].len - 1), HEAD_MORE);
+        assert_int_equal(head_scan(&scan, bytes, rows[i].len), HEAD_BAD);
+        assert_int_equal(scan.status, rows[i].status);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_content_length_has_to_be_true),
         cmocka_unit_test(heads_say_what_is_due),
         cmocka_unit_test(a_scan_does_not_depend_on_cuts),
+        cmocka_unit_test(a_scan_rejects_what_is_not_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -424,6 +424,24 @@ static void a_bad_chunk_replaces_an_answer_that_is_not_sent(void **state)
     peer_free(p);
 }
 
+static void an_answer_that_was_replaced_comes_too_late(void **state)
+{
+    (void)state;
+    struct peer *p = peer_new();
+    turn(p, GET("/late1") "POST /late2 HTTP/1.1\r\nHost: a\r\n"
+                          "Transfer-Encoding: chunked\r\n\r\nzz");
+    assert_int_equal(p->late_count, 2);
+
+    peer_answer(p, 1); /* the 400 is in its place, and waits behind the first answer */
+    assert_int_equal(p->replies, 0);
+    peer_answer(p, 0);
+    peer_pull(p);
+
+    expect_answers(p, "200 400!");
+    assert_int_equal(p->pulled, WEIR_CLOSED);
+    peer_free(p);
+}
+
 static void a_bad_chunk_behind_the_answer_just_ends_the_connection(void **state)
 {
     (void)state;
@@ -674,6 +692,7 @@ int main(void)
         cmocka_unit_test(a_chunked_body_behind_its_answer_is_limited),
         cmocka_unit_test(who_waits_for_100_gets_the_answer_and_the_end),
         cmocka_unit_test(a_bad_chunk_replaces_an_answer_that_is_not_sent),
+        cmocka_unit_test(an_answer_that_was_replaced_comes_too_late),
         cmocka_unit_test(a_bad_chunk_behind_the_answer_just_ends_the_connection),
         cmocka_unit_test(an_error_comes_behind_the_answers_that_are_owed),
         cmocka_unit_test(an_idle_connection_is_closed_without_a_word),

@@ -211,7 +211,7 @@ static void random_operations_keep_every_byte(void **state)
     struct mem *m = mem_make(ARENA_SPAN_LEN * 100); /* less than all of them may want */
     size_t live = 0;
 
-    for (int step = 0; step < 30000; step++) {
+    for (int step = 0; step < 10000; step++) {
         struct model_item *item = &items[rng_below(&r, ITEMS)];
         if (rng_below(&r, 3) == 0) {
             item_resize(&r, m, item, &live);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "alert.h"
-#include "conn_state.h"
+#include "tls_conn_state.h"
 #include "tls_peer.h"
 
 static struct tls_ctx *contexts[2]; /* by engine: as fast as can be, and OpenSSL */
@@ -68,55 +68,55 @@ static void check_alert(struct peer *p, enum alert alert)
 /* One protected record, and its answer. */
 struct content_case {
     const char *name;
-    uint8_t type;
+    enum content_type type;
+    enum alert alert;
     const char *text;
     size_t len;
-    enum alert alert;
 };
 
 static void content_that_must_not_come_is_answered_by_its_alert(void **state)
 {
     (void)state;
     static const struct content_case cases[] = {
-        {"empty handshake", CONTENT_HANDSHAKE, "", 0, ALERT_UNEXPECTED_MESSAGE},
-        {"ClientHello", CONTENT_HANDSHAKE, "\x01\x00\x00\x02\x03\x03", 6, ALERT_UNEXPECTED_MESSAGE},
-        {"NewSessionTicket", CONTENT_HANDSHAKE, "\x04\x00\x00\x01\x00", 5,
-         ALERT_UNEXPECTED_MESSAGE},
-        {"EndOfEarlyData", CONTENT_HANDSHAKE, "\x05\x00\x00\x00", 4, ALERT_UNEXPECTED_MESSAGE},
-        {"CertificateRequest", CONTENT_HANDSHAKE, "\x0d\x00\x00\x01\x00", 5,
-         ALERT_UNEXPECTED_MESSAGE},
-        {"Certificate", CONTENT_HANDSHAKE, "\x0b\x00\x00\x04\x00\x00\x00\x00", 8,
-         ALERT_UNEXPECTED_MESSAGE},
-        {"Finished", CONTENT_HANDSHAKE, "\x14\x00\x00\x20", 4, ALERT_UNEXPECTED_MESSAGE},
-        {"message of 16 MiB", CONTENT_HANDSHAKE, "\x04\xff\xff\xff", 4, ALERT_UNEXPECTED_MESSAGE},
-        {"KeyUpdate of 16 MiB", CONTENT_HANDSHAKE, "\x18\xff\xff\xff", 4, ALERT_DECODE_ERROR},
-        {"KeyUpdate without body", CONTENT_HANDSHAKE, "\x18\x00\x00\x00", 4, ALERT_DECODE_ERROR},
-        {"KeyUpdate of 2 bytes", CONTENT_HANDSHAKE, "\x18\x00\x00\x02\x00\x00", 6,
-         ALERT_DECODE_ERROR},
-        {"KeyUpdate asks for 2", CONTENT_HANDSHAKE, "\x18\x00\x00\x01\x02", 5,
-         ALERT_ILLEGAL_PARAMETER},
-        {"KeyUpdate asks for 255", CONTENT_HANDSHAKE, "\x18\x00\x00\x01\xff", 5,
-         ALERT_ILLEGAL_PARAMETER},
-        {"byte behind a KeyUpdate", CONTENT_HANDSHAKE, "\x18\x00\x00\x01\x00\x18", 6,
-         ALERT_UNEXPECTED_MESSAGE},
-        {"two KeyUpdates in a record", CONTENT_HANDSHAKE,
-         "\x18\x00\x00\x01\x00\x18\x00\x00\x01\x00", 10, ALERT_UNEXPECTED_MESSAGE},
-        {"change_cipher_spec", CONTENT_CHANGE_CIPHER_SPEC, "\x01", 1, ALERT_UNEXPECTED_MESSAGE},
-        {"type 0 does not exist", 0, "\x00\x00", 2, ALERT_UNEXPECTED_MESSAGE},
-        {"type 24", 24, "x", 1, ALERT_UNEXPECTED_MESSAGE},
-        {"type 255", 255, "x", 1, ALERT_UNEXPECTED_MESSAGE},
-        {"empty alert", CONTENT_ALERT, "", 0, ALERT_UNEXPECTED_MESSAGE},
-        {"alert of one byte", CONTENT_ALERT, "\x02", 1, ALERT_DECODE_ERROR},
-        {"two alerts", CONTENT_ALERT, "\x01\x5a\x01\x00", 4, ALERT_DECODE_ERROR},
-        {"warning handshake_failure", CONTENT_ALERT, "\x01\x28", 2, ALERT_UNEXPECTED_MESSAGE},
-        {"warning of unknown kind", CONTENT_ALERT, "\x01\xc8", 2, ALERT_UNEXPECTED_MESSAGE},
-        {"alert of level 0", CONTENT_ALERT, "\x00\x28", 2, ALERT_UNEXPECTED_MESSAGE},
+        {"empty handshake", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE, "", 0},
+        {"ClientHello", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE, "\x01\x00\x00\x02\x03\x03", 6},
+        {"NewSessionTicket", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE, "\x04\x00\x00\x01\x00",
+         5},
+        {"EndOfEarlyData", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE, "\x05\x00\x00\x00", 4},
+        {"CertificateRequest", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE, "\x0d\x00\x00\x01\x00",
+         5},
+        {"Certificate", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE,
+         "\x0b\x00\x00\x04\x00\x00\x00\x00", 8},
+        {"Finished", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE, "\x14\x00\x00\x20", 4},
+        {"message of 16 MiB", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE, "\x04\xff\xff\xff", 4},
+        {"KeyUpdate of 16 MiB", CONTENT_HANDSHAKE, ALERT_DECODE_ERROR, "\x18\xff\xff\xff", 4},
+        {"KeyUpdate without body", CONTENT_HANDSHAKE, ALERT_DECODE_ERROR, "\x18\x00\x00\x00", 4},
+        {"KeyUpdate of 2 bytes", CONTENT_HANDSHAKE, ALERT_DECODE_ERROR, "\x18\x00\x00\x02\x00\x00",
+         6},
+        {"KeyUpdate asks for 2", CONTENT_HANDSHAKE, ALERT_ILLEGAL_PARAMETER, "\x18\x00\x00\x01\x02",
+         5},
+        {"KeyUpdate asks for 255", CONTENT_HANDSHAKE, ALERT_ILLEGAL_PARAMETER,
+         "\x18\x00\x00\x01\xff", 5},
+        {"byte behind a KeyUpdate", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE,
+         "\x18\x00\x00\x01\x00\x18", 6},
+        {"two KeyUpdates in a record", CONTENT_HANDSHAKE, ALERT_UNEXPECTED_MESSAGE,
+         "\x18\x00\x00\x01\x00\x18\x00\x00\x01\x00", 10},
+        {"change_cipher_spec", CONTENT_CHANGE_CIPHER_SPEC, ALERT_UNEXPECTED_MESSAGE, "\x01", 1},
+        {"type 0 does not exist", 0, ALERT_UNEXPECTED_MESSAGE, "\x00\x00", 2},
+        {"type 24", 24, ALERT_UNEXPECTED_MESSAGE, "x", 1},
+        {"type 255", 255, ALERT_UNEXPECTED_MESSAGE, "x", 1},
+        {"empty alert", CONTENT_ALERT, ALERT_UNEXPECTED_MESSAGE, "", 0},
+        {"alert of one byte", CONTENT_ALERT, ALERT_DECODE_ERROR, "\x02", 1},
+        {"two alerts", CONTENT_ALERT, ALERT_DECODE_ERROR, "\x01\x5a\x01\x00", 4},
+        {"warning handshake_failure", CONTENT_ALERT, ALERT_UNEXPECTED_MESSAGE, "\x01\x28", 2},
+        {"warning of unknown kind", CONTENT_ALERT, ALERT_UNEXPECTED_MESSAGE, "\x01\xc8", 2},
+        {"alert of level 0", CONTENT_ALERT, ALERT_UNEXPECTED_MESSAGE, "\x00\x28", 2},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct peer p;
         start(&p);
 
-        peer_send(&p, cases[i].type, cases[i].text, cases[i].len);
+        peer_send(&p, (uint8_t)cases[i].type, cases[i].text, cases[i].len);
 
         if (p.fed != WEIR_PROTO || p.conn->alert != cases[i].alert)
             print_error("case: %s\n", cases[i].name);
@@ -169,7 +169,7 @@ static void any_wrong_bit_is_a_bad_record_mac(void **state)
         start_with(&p, engine, &(struct peer_config){.alpn = "\x02h2"});
         uint8_t record[256];
         size_t len = peer_record(&p, CONTENT_APPLICATION_DATA, text, sizeof(text), 0, record);
-        for (size_t bit = 8 * 5; bit < 8 * len; bit++) {
+        for (size_t bit = (size_t)8 * RECORD_HEAD_LEN; bit < 8 * len; bit++) {
             p.conn->read = TLS_READ_OPEN;
             record[bit / 8] ^= (uint8_t)(1U << (bit % 8));
 

@@ -119,7 +119,7 @@ static void records_are_short_at_first_and_after_a_pause(void **state)
         assert_int_equal(weir_gather_append_copy(&p.plain, body, sizeof(body)), WEIR_OK);
         peer_seal(&p);
         while (peer_receive(&p, &type, text, &len)) {
-            if (total < 64 * 1024)
+            if (total < (size_t)64 * 1024)
                 assert_int_equal(len, 1369);
             else
                 assert_true(len == RECORD_TEXT_MAX || total + len == sizeof(body));

@@ -189,13 +189,14 @@ static void a_hello_that_never_ends_meets_a_limit(void **state)
 {
     (void)state;
     struct peer p;
+    static const uint8_t hello[] = {1, 1, 0xff, 0xff}; /* ClientHello, 130 KB */
     uint8_t record[5 + 16384] = {22, 3, 1, 0x40, 0};
     peer_init(&p, ctx, &(struct peer_config){.chunk = 1000});
-    memcpy(record + 5, "\x01\x01\xff\xff", 4); /* ClientHello, 130 KB */
+    memcpy(record + 5, hello, sizeof(hello));
 
     peer_feed(&p, record, sizeof(record));
     assert_int_equal(p.fed, WEIR_OK);
-    memset(record + 5, 0, 4);
+    memset(record + 5, 0, sizeof(hello));
     peer_feed(&p, record, sizeof(record));
 
     assert_int_equal(p.fed, WEIR_LIMIT);

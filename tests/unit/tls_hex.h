@@ -14,8 +14,8 @@ struct hex {
 static inline struct hex hex_read(const char *text)
 {
     struct hex h = {.len = 0};
-    while (text[2 * h.len] != '\0' && h.len < sizeof(h.bytes)) {
-        char digits[3] = {text[2 * h.len], text[2 * h.len + 1], '\0'};
+    for (; text[0] != '\0' && h.len < sizeof(h.bytes); text += 2) {
+        char digits[3] = {text[0], text[1], '\0'};
         h.bytes[h.len++] = (uint8_t)strtoul(digits, NULL, 16);
     }
     return h;

@@ -14,7 +14,7 @@
 
 #include "clock.h"
 #include "tls_conn.h"
-#include "conn_state.h"
+#include "tls_conn_state.h"
 #include "tls_context.h"
 #include "context_state.h"
 #include "mem.h"

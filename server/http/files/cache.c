@@ -1,7 +1,8 @@
 /*
  * See cache.h.
  *
- * Invariant: every entry is in one chain of the table and in the ring, and holds a resource.
+ * Invariant: every entry is in one chain of the table and in the ring of its kind, and holds a
+ *            resource.
  */
 #include "cache.h"
 
@@ -13,12 +14,24 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "mem.h"
+#include "missing.h"
 #include "path.h"
+#include "ring.h"
 
 #define INDEX_NAME "index.html"
 
-/* Entries dropped when an open fails for want of descriptors or memory. */
+/* bytes that a small file takes with all that belongs to it: sizes the table, nothing else */
+#define SNAPSHOT_LEN_TYPICAL 2048
+
+/* Entries of each kind dropped when an open fails for want of descriptors or memory. */
 #define EVICT_WHEN_SHORT 16
+
+/* What there is not enough of for all. */
+enum kind {
+    KIND_SNAPSHOT, /* bytes of memory */
+    KIND_MAP,      /* open files */
+    KINDS,
+};
 
 struct entry {
     struct entry *chain;      /* next with the same bucket */
@@ -27,9 +40,8 @@ struct entry {
     uint64_t checked_ms;      /* when it was last known to be what is on disk */
     uint32_t path_len;        /* bytes of the path as asked for */
     bool is_plain;            /* may be found by the raw path */
-    bool is_used;             /* asked for since it was last considered for eviction */
-    struct entry *next;       /* ring, oldest first */
-    struct entry *prev;
+    enum kind kind;           /* which ring it is in */
+    struct ring_node node;
     char path[]; /* decoded, begins with '/'; then the name of the index if any; NUL */
 };
 
@@ -39,9 +51,8 @@ struct cache {
     struct entry **buckets;     /* Own: chains by hash */
     size_t mask;                /* buckets - 1 */
     uint64_t seed;              /* of the hash: a peer cannot aim at one bucket */
-    size_t max;                 /* files */
-    size_t count;               /* of those, kept */
-    struct entry *oldest;       /* where eviction looks first; NULL when empty */
+    struct ring rings[KINDS];
+    struct missing missing; /* paths that led nowhere */
 };
 
 /* Mix two words: the halves of their product. */
@@ -72,8 +83,8 @@ static inline uint64_t hash_path(uint64_t seed, struct weir_str path)
     return hash_fold(hash ^ word, odd ^ seed);
 }
 
-enum weir_err cache_new(const struct file_env *env, const struct clock *clock, size_t max,
-                        struct cache **out)
+enum weir_err cache_new(const struct file_env *env, const struct clock *clock,
+                        const struct cache_bounds *bounds, struct cache **out)
 {
     *out = NULL;
     struct cache *c = calloc(1, sizeof(*c));
@@ -81,9 +92,10 @@ enum weir_err cache_new(const struct file_env *env, const struct clock *clock, s
         return WEIR_NOMEM;
     c->env = env;
     c->clock = clock;
-    c->max = max;
+    c->rings[KIND_SNAPSHOT].max = bounds->snapshot_bytes;
+    c->rings[KIND_MAP].max = bounds->maps;
     size_t buckets = 16;
-    while (buckets < max * 2)
+    while (buckets < bounds->maps + bounds->snapshot_bytes / SNAPSHOT_LEN_TYPICAL)
         buckets *= 2;
     c->mask = buckets - 1;
     if (getrandom(&c->seed, sizeof(c->seed), 0) != sizeof(c->seed))
@@ -97,26 +109,13 @@ enum weir_err cache_new(const struct file_env *env, const struct clock *clock, s
     return WEIR_OK;
 }
 
-static void ring_add(struct cache *c, struct entry *e)
+/* Count an entry against the bound of its kind. */
+static void entry_enter_ring(struct cache *c, struct entry *e)
 {
-    if (c->oldest == NULL) {
-        e->next = e;
-        e->prev = e;
-        c->oldest = e;
-        return;
-    }
-    e->next = c->oldest;
-    e->prev = c->oldest->prev;
-    e->prev->next = e;
-    e->next->prev = e;
-}
-
-static void ring_remove(struct cache *c, struct entry *e)
-{
-    if (c->oldest == e)
-        c->oldest = e->next == e ? NULL : e->next;
-    e->prev->next = e->next;
-    e->next->prev = e->prev;
+    size_t maps = resource_maps(&e->resource);
+    e->kind = maps > 0 ? KIND_MAP : KIND_SNAPSHOT;
+    size_t cost = maps > 0 ? maps : sizeof(*e) + e->path_len + resource_len(&e->resource);
+    ring_add(&c->rings[e->kind], &e->node, cost);
 }
 
 static void cache_add(struct cache *c, struct entry *e)
@@ -124,8 +123,7 @@ static void cache_add(struct cache *c, struct entry *e)
     struct entry **bucket = &c->buckets[e->hash & c->mask];
     e->chain = *bucket;
     *bucket = e;
-    ring_add(c, e);
-    c->count += resource_count(&e->resource);
+    entry_enter_ring(c, e);
 }
 
 static void cache_drop(struct cache *c, struct entry *e)
@@ -134,42 +132,40 @@ static void cache_drop(struct cache *c, struct entry *e)
     while (*slot != e)
         slot = &(*slot)->chain;
     *slot = e->chain;
-    ring_remove(c, e);
-    c->count -= resource_count(&e->resource);
+    ring_remove(&c->rings[e->kind], &e->node);
     resource_close(&e->resource);
     mem_give(e);
 }
 
-/* True if there is an entry besides e, which need not be in the ring. */
-static bool cache_has_other(const struct cache *c, const struct entry *e)
+/* Drop an entry of that kind, but not `spare`.  False: there is none. */
+static bool cache_evict(struct cache *c, enum kind kind, const struct entry *spare)
 {
-    return c->oldest != NULL && (c->oldest != e || c->oldest->next != e);
+    struct ring_node *node = ring_pick(&c->rings[kind], spare == NULL ? NULL : &spare->node);
+    if (node == NULL)
+        return false;
+    cache_drop(c, container_of(node, struct entry, node));
+    return true;
 }
 
-/* Drop the entry that was used least, roughly, but not `spare`; there is another. */
-static void cache_evict(struct cache *c, const struct entry *spare)
-{
-    while (c->oldest->is_used || c->oldest == spare) {
-        c->oldest->is_used = false;
-        c->oldest = c->oldest->next; /* it is the youngest now */
-    }
-    cache_drop(c, c->oldest);
-}
-
-/* Keep within the bound, at the cost of entries other than e. */
+/* Keep within the bounds, at the cost of entries other than e. */
 static void cache_shrink(struct cache *c, const struct entry *e)
 {
-    while (c->count > c->max && cache_has_other(c, e))
-        cache_evict(c, e);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        const struct ring *ring = &c->rings[kind];
+        while (ring->cost > ring->max && cache_evict(c, (enum kind)kind, e))
+            ;
+    }
 }
 
 void cache_free(struct cache *c)
 {
     if (c == NULL)
         return;
-    while (c->oldest != NULL)
-        cache_drop(c, c->oldest);
-    free(c->buckets);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        while (cache_evict(c, (enum kind)kind, NULL))
+            ;
+    }
+    free((void *)c->buckets);
     free(c);
 }
 
@@ -197,7 +193,7 @@ struct resource *cache_find(struct cache *c, struct weir_str raw)
     struct entry *e = cache_lookup(c, raw, hash_path(c->seed, raw));
     if (e == NULL || !e->is_plain || !entry_is_recent(c, e))
         return NULL;
-    e->is_used = true;
+    e->node.is_used = true;
     return &e->resource;
 }
 
@@ -208,10 +204,14 @@ struct resource *cache_find(struct cache *c, struct weir_str raw)
 static unsigned entry_fill(struct cache *c, const struct entry *e, struct resource *out)
 {
     unsigned status = resource_open(c->env, e->path, out);
-    if (status == 503 && cache_has_other(c, e)) {
-        for (int i = 0; i < EVICT_WHEN_SHORT && cache_has_other(c, e); i++)
-            cache_evict(c, e);
-        status = resource_open(c->env, e->path, out);
+    if (status == 503) {
+        bool has_evicted = false;
+        for (int i = 0; i < EVICT_WHEN_SHORT; i++) {
+            has_evicted |= cache_evict(c, KIND_MAP, e);
+            has_evicted |= cache_evict(c, KIND_SNAPSHOT, e);
+        }
+        if (has_evicted)
+            status = resource_open(c->env, e->path, out);
     }
     if (status == 308 && e->path[e->path_len - 1] == '/')
         return 404; /* the index is a directory */
@@ -221,7 +221,7 @@ static unsigned entry_fill(struct cache *c, const struct entry *e, struct resour
 /* Make sure that the entry shows what is on disk.  Gives 0, or a status and the entry is gone. */
 static unsigned entry_refresh(struct cache *c, struct entry *e)
 {
-    if (resource_is_same(c->env, e->path, &e->resource)) {
+    if (resource_is_same(c->env, &e->resource)) {
         e->checked_ms = c->clock->now_ms;
         return 0;
     }
@@ -231,10 +231,10 @@ static unsigned entry_refresh(struct cache *c, struct entry *e)
         cache_drop(c, e);
         return status;
     }
-    c->count += resource_count(&resource);
-    c->count -= resource_count(&e->resource);
+    ring_remove(&c->rings[e->kind], &e->node);
     resource_close(&e->resource);
     e->resource = resource;
+    entry_enter_ring(c, e);
     e->checked_ms = c->clock->now_ms;
     cache_shrink(c, e);
     return 0;
@@ -270,18 +270,25 @@ unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
     struct entry *e = cache_lookup(c, path, hash);
     unsigned status = 0;
     if (e == NULL) {
+        if (missing_has(&c->missing, hash, path, c->clock->now_ms))
+            return 404;
         status = entry_open(c, path, hash, &e);
     } else {
-        e->is_used = true; /* one request alone does not make it worth keeping */
+        e->node.is_used = true; /* one request alone does not make it worth keeping */
         if (!entry_is_recent(c, e) || resource_is_stale(&e->resource))
             status = entry_refresh(c, e);
     }
+    if (status == 404)
+        missing_add(&c->missing, hash, path, c->clock->now_ms);
     if (status == 0)
         *out = &e->resource;
     return status;
 }
 
-size_t cache_count(const struct cache *c)
+void cache_recount(struct cache *c, struct resource *resource)
 {
-    return c->count;
+    struct entry *e = container_of(resource, struct entry, resource);
+    ring_remove(&c->rings[e->kind], &e->node);
+    entry_enter_ring(c, e);
+    cache_shrink(c, e);
 }

@@ -2,8 +2,9 @@
  * A worker's open resources, found by path.
  *
  * An entry is taken to be what is on disk for LIMIT_CACHE_FRESH_MS; after that the first request
- * for it looks, and opens the file anew if it has changed.  When the cache is full, an entry that
- * was not asked for since it was last considered makes room (second chance).
+ * for it looks, and opens the file anew if it has changed.  Maps and snapshots are bounded apart:
+ * the ones by descriptors, the others by memory.  That a path leads
+ * nowhere is remembered for as long.
  *
  * Thread: one worker.
  */
@@ -19,13 +20,18 @@
 struct cache;
 struct clock;
 
+struct cache_bounds {
+    size_t maps;           /* files that are mapped, each of which holds a descriptor */
+    size_t snapshot_bytes; /* memory for those that are small */
+};
+
 /*
- * `max` files at most are kept open, those of one resource always; env and clock are borrowed for
- * the cache's life. Own: cache_free().  Err: WEIR_NOMEM.
+ * env and clock are borrowed for the cache's life.  What was opened last is kept in any case.
+ * Own: cache_free().  Err: WEIR_NOMEM.
  */
 WEIR_MUST_USE
-enum weir_err cache_new(const struct file_env *env, const struct clock *clock, size_t max,
-                        struct cache **out);
+enum weir_err cache_new(const struct file_env *env, const struct clock *clock,
+                        const struct cache_bounds *bounds, struct cache **out);
 
 /* Files that a response still holds stay until it is over.  NULL is fine. */
 void cache_free(struct cache *c);
@@ -44,7 +50,7 @@ struct resource *cache_find(struct cache *c, struct weir_str raw);
  */
 unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out);
 
-/* Files that are kept. */
-size_t cache_count(const struct cache *c);
+/* Count a resource that the cache gave anew: an original was added to it. */
+void cache_recount(struct cache *c, struct resource *resource);
 
 #endif

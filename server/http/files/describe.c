@@ -45,7 +45,7 @@ static bool file_digest(const struct file *f, uint64_t out[2])
     if (f->size > DIGEST_LEN_MAX)
         return false;
     if (f->fd == -1) {
-        digest_feed(&d, f->snapshot, (size_t)f->size);
+        digest_feed(&d, f->buf.base, (size_t)f->size);
     } else {
         uint8_t chunk[DIGEST_CHUNK];
         for (uint64_t at = 0; at < f->size;) {
@@ -123,6 +123,7 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     f->not_modified.fields += kept;
     f->not_modified.field_count -= kept;
     f->not_modified.status = 304;
+    f->not_modified.fields_id = ++env->root->lists_made;
 }
 
 void file_describe(struct file *f, const struct file_env *env, const char *path, enum coding coding,
@@ -132,7 +133,7 @@ void file_describe(struct file *f, const struct file_env *env, const char *path,
     f->whole = (struct weir_response){
         .status = 200,
         .fields = f->fields,
-        .fields_id = ++env->root->files_opened,
+        .fields_id = ++env->root->lists_made,
         .source = &file_source,
         .ctx = f,
     };

@@ -61,16 +61,21 @@ static bool file_look(const struct file *f, struct stat *st)
     return fstat(f->fd, st) == 0;
 }
 
-bool file_is_current(struct file *f)
+bool file_is_current(struct file *f, uint64_t now_ms)
 {
-    struct stat st;
     if (f->fd == -1)
         return true;
-    struct file_id id = {0};
-    if (file_look(f, &st))
-        id = id_of(&st);
-    f->is_stale |= !id_is_same(&f->id, &id) || weir_buf_is_poisoned(&f->buf);
-    return !f->is_stale;
+    struct stat st;
+    bool is_current = !f->is_stale && !weir_buf_is_poisoned(&f->buf);
+    if (is_current && f->looked_ms != now_ms) {
+        f->looked_ms = now_ms;
+        struct file_id id = {0};
+        if (file_look(f, &st))
+            id = id_of(&st);
+        is_current = id_is_same(&f->id, &id);
+    }
+    f->is_stale = !is_current;
+    return is_current;
 }
 
 /* False: bytes that were promised are gone, as far as it can be told at that offset. */
@@ -78,7 +83,7 @@ static bool file_is_whole(struct file *f, uint64_t offset)
 {
     struct stat st;
     bool is_whole = !weir_buf_is_poisoned(&f->buf);
-    if (is_whole && f->size > FILE_WINDOW && offset % FILE_WINDOW == 0)
+    if (is_whole && f->fd != -1 && f->size > FILE_WINDOW && offset % FILE_WINDOW == 0)
         is_whole = file_look(f, &st) && (uint64_t)st.st_size >= f->size;
     f->is_stale |= !is_whole;
     return is_whole;
@@ -99,13 +104,33 @@ static enum weir_err file_read(void *ctx, uint64_t offset, size_t max, struct we
     return WEIR_OK;
 }
 
+/* The bytes have left: they were those of the file if it is still the one that was opened. */
+static bool file_is_intact(void *ctx)
+{
+    struct file *f = file_from(ctx);
+    struct stat st;
+    if (f->fd == -1)
+        return true; /* a snapshot */
+    bool is_intact = !weir_buf_is_poisoned(&f->buf) && file_look(f, &st);
+    if (is_intact) {
+        struct file_id id = id_of(&st);
+        is_intact = id.size == f->id.size && time_is_same(&id.mtime, &f->id.mtime);
+    }
+    f->is_stale |= !is_intact;
+    return is_intact;
+}
+
 static void file_release(void *ctx)
 {
     struct file *f = file_from(ctx);
     file_unref(&f);
 }
 
-const struct weir_source file_source = {.read = file_read, .release = file_release};
+const struct weir_source file_source = {
+    .read = file_read,
+    .is_intact = file_is_intact,
+    .release = file_release,
+};
 
 void file_unref(struct file **slot)
 {
@@ -207,9 +232,9 @@ static unsigned mode_status(mode_t mode)
     return S_ISDIR(mode) ? 308 : 404;
 }
 
-/* Take in the file behind fd.  Own: fd passes to *out, or is closed.  Gives 0 or a status. */
-static unsigned file_load(const struct file_env *env, int fd, struct file **out)
+unsigned file_adopt(const struct file_env *env, int fd, struct file **out)
 {
+    *out = NULL;
     struct stat st;
     env->root->stats->calls.fstat++;
     unsigned status = fstat(fd, &st) == -1 ? 500 : mode_status(st.st_mode);
@@ -240,5 +265,5 @@ unsigned file_open(const struct file_env *env, const char *path, struct file **o
     *out = NULL;
     int fd;
     unsigned status = root_open_file(env->root, path + 1, &fd);
-    return status == 0 ? file_load(env, fd, out) : status;
+    return status == 0 ? file_adopt(env, fd, out) : status;
 }

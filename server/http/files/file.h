@@ -48,12 +48,13 @@ struct file {
     struct weir_response not_modified; /* 304 */
     struct validators validators;      /* views of the texts below */
     uint64_t size;                     /* bytes */
-    int fd;                            /* of a map, to look at the size; -1 of a snapshot */
-    struct map_guard guard;            /* of a map */
-    bool is_stale;                     /* seen to have changed: not to be used any more */
-    bool is_settled;                   /* did not change just before it was opened */
-    struct file_id id;                 /* what was opened */
-    struct root *root;                 /* Borrowed: where system calls are counted */
+    int fd;                 /* of a map, to look at the size; -1 if nobody can change it */
+    uint64_t looked_ms;     /* when a map was last looked at */
+    struct map_guard guard; /* of a map */
+    bool is_stale;          /* seen to have changed: not to be used any more */
+    bool is_settled;        /* did not change just before it was opened */
+    struct file_id id;      /* what was opened */
+    struct root *root;      /* Borrowed: where system calls are counted */
     struct weir_field fields[FILE_FIELDS];
     char content_length[21];
     char etag[ETAG_CAP];
@@ -81,11 +82,20 @@ struct file_env {
  */
 unsigned file_open(const struct file_env *env, const char *path, struct file **out);
 
+/*
+ * The same from a descriptor.
+ * Own: fd passes to the file, or is closed.
+ */
+unsigned file_adopt(const struct file_env *env, int fd, struct file **out);
+
 /* True if st shows what f was opened from, unchanged. */
 bool file_is_same(const struct file *f, const struct stat *st);
 
-/* True if the bytes are still those that the fields tell of, as far as a look at them shows. */
-bool file_is_current(struct file *f);
+/*
+ * True if the bytes are still those that the fields tell of, as far as a look at them shows.  One
+ * look in a millisecond is enough.
+ */
+bool file_is_current(struct file *f, uint64_t now_ms);
 
 /* The source of a file's bytes; ctx is the file, of which it holds a reference. */
 extern const struct weir_source file_source;

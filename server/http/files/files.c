@@ -18,6 +18,7 @@
 #include "error_page.h"
 #include "failure.h"
 #include "internal/limits.h"
+#include "listing.h"
 #include "mime.h"
 #include "negotiate.h"
 #include "partial.h"
@@ -37,6 +38,7 @@ struct files {
     struct failures failures;
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
+    bool lists_directories;    /* see struct files_config */
     struct weir_str fallback;  /* Borrowed: see struct files_config */
     uint64_t random;           /* state of the generator of boundaries */
     struct weir_field options[2];
@@ -73,6 +75,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         return WEIR_NOMEM;
     f->clock = clock;
     f->fallback = config->fallback;
+    f->lists_directories = config->lists_directories;
     f->env = (struct file_env){
         .mem = mem,
         .root = &f->root,
@@ -88,7 +91,11 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     enum weir_err err = root_open(&f->root, config->root, stats);
     if (err != WEIR_OK)
         goto fail;
-    err = cache_new(&f->env, clock, cached_max(config->cached_max), &f->cache);
+    const struct cache_bounds bounds = {
+        .maps = cached_max(config->cached_max),
+        .snapshot_bytes = config->cached_bytes == 0 ? LIMIT_CACHED_BYTES : config->cached_bytes,
+    };
+    err = cache_new(&f->env, clock, &bounds, &f->cache);
     if (err != WEIR_OK)
         goto fail;
     *out = f;
@@ -117,6 +124,17 @@ static uint64_t files_random(struct files *f)
     return x ^ x >> 31;
 }
 
+/* The file of a resource that suits a request. */
+static struct file *files_choose(struct files *f, const struct weir_request *r,
+                                 struct resource *resource)
+{
+    bool was_decoded = resource->is_decoded;
+    struct file *file = resource_choose(&f->env, resource, r);
+    if (resource->is_decoded != was_decoded)
+        cache_recount(f->cache, resource);
+    return file;
+}
+
 /* The file at a decoded path that suits a request.  Gives 0 and *out, or the status due. */
 static unsigned files_get(struct files *f, const struct weir_request *r, struct weir_str path,
                           struct file **out)
@@ -126,8 +144,8 @@ static unsigned files_get(struct files *f, const struct weir_request *r, struct 
         unsigned status = cache_get(f->cache, path, &resource);
         if (status != 0)
             return status;
-        *out = resource_choose(resource, r);
-        if (file_is_current(*out))
+        *out = files_choose(f, r, resource);
+        if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
     return 503; /* it changes as we look */
@@ -141,10 +159,10 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
                            struct file **out)
 {
     struct weir_str target = r->path;
-    const struct resource *resource = cache_find(f->cache, target);
+    struct resource *resource = cache_find(f->cache, target);
     if (resource != NULL) {
-        *out = resource_choose(resource, r);
-        if (file_is_current(*out))
+        *out = files_choose(f, r, resource);
+        if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
     struct weir_str raw = path_cut_query(target);
@@ -217,11 +235,19 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
     file_respond(r, file, is_get ? &file->whole : &file->head);
 }
 
-/* There is no file at the path: a page of the operator's may stand in. */
+/* There is no file at the path: a list, or a page of the operator's, may stand in. */
 static void files_respond_missing(struct files *f, struct weir_request *r, struct weir_str path,
                                   bool is_get)
 {
     struct file *file;
+    if (f->lists_directories && path.len > 0 && path.ptr[path.len - 1] == '/' &&
+        !path_is_hidden(path)) {
+        unsigned status = listing_respond(r, &f->env, path, f->clock->date_s);
+        if (status != 0 && status != 404)
+            failures_answer(&f->failures, r, status);
+        if (status != 404)
+            return;
+    }
     bool is_page = negotiate_type(r, WEIR_STR("text/html")) > 0;
     if (f->fallback.len > 0 && is_page && path.len > 0 && mime_extension(path).len == 0 &&
         !path_is_hidden(path) && files_get(f, r, f->fallback, &file) == 0) {

@@ -21,9 +21,11 @@ struct files_config {
     const char *root;                     /* the directory */
     struct weir_str server;               /* value of the field `server`; empty: no such field */
     size_t cached_max;                    /* files kept open; 0: LIMIT_CACHED_FILES */
+    size_t cached_bytes;                  /* memory for small files; 0: LIMIT_CACHED_BYTES */
     const struct cache_rule *cache_rules; /* the operator's own; the first that matches counts */
     size_t cache_rule_count;
     bool ignores_siblings;    /* precompressed files, NAME.br and its kin, are not looked for */
+    bool lists_directories;   /* that have no index */
     struct weir_str fallback; /* path from the root, with '/', of the page that stands in for paths
                                  that only a script in it knows; empty: none */
 };

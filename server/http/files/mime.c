@@ -174,7 +174,9 @@ const struct mime *mime_find(struct weir_str path)
     char lower[EXTENSION_MAX + 1] = {0};
     for (size_t i = 0; i < extension.len; i++) {
         char c = extension.ptr[i];
-        lower[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+        lower[i] = c;
+        if (c >= 'A' && c <= 'Z')
+            lower[i] = (char)(c | 0x20);
     }
     size_t low = 0;
     size_t high = sizeof(types) / sizeof(types[0]);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "decode.h"
 #include "describe.h"
 #include "mime.h"
 #include "root.h"
@@ -55,7 +56,7 @@ static bool may_have_siblings(const struct file_env *env, const char *path)
 
 unsigned resource_open(const struct file_env *env, const char *path, struct resource *out)
 {
-    *out = (struct resource){0};
+    *out = (struct resource){.path = path};
     unsigned status = file_open(env, path, &out->files[CODING_IDENTITY]);
     if (status != 0 && status != 404)
         return status;
@@ -80,39 +81,56 @@ void resource_close(struct resource *r)
         file_unref(&r->files[i]);
 }
 
-size_t resource_count(const struct resource *r)
+size_t resource_maps(const struct resource *r)
 {
-    size_t count = 0;
+    size_t maps = 0;
     for (unsigned i = 0; i < CODINGS; i++)
-        count += r->files[i] != NULL;
-    return count;
+        maps += r->files[i] != NULL && r->files[i]->fd != -1;
+    return maps;
+}
+
+size_t resource_len(const struct resource *r)
+{
+    size_t len = 0;
+    for (unsigned i = 0; i < CODINGS; i++) {
+        const struct file *f = r->files[i];
+        if (f != NULL)
+            len += sizeof(*f) + (f->fd == -1 ? (size_t)f->size : 0);
+    }
+    return len;
+}
+
+/* The original as it is on disk, or NULL. */
+static const struct file *resource_original(const struct resource *r)
+{
+    return r->is_decoded ? NULL : r->files[CODING_IDENTITY];
 }
 
 /* True if a look at the sibling shows that it is still what r holds, or of no use as before. */
-static bool sibling_is_same(const struct file_env *env, const char *path, enum coding coding,
+static bool sibling_is_same(const struct file_env *env, enum coding coding,
                             const struct resource *r)
 {
     char sibling[PATH_MAX];
     struct stat st;
     const struct file *f = r->files[coding];
-    if (!sibling_path(path, coding, sibling) || root_stat(env->root, sibling + 1, &st) != 0)
+    if (!sibling_path(r->path, coding, sibling) || root_stat(env->root, sibling + 1, &st) != 0)
         return f == NULL;
     if (f == NULL)
-        return !sibling_counts(&st, r->files[CODING_IDENTITY]);
+        return !sibling_counts(&st, resource_original(r));
     return file_is_same(f, &st);
 }
 
-bool resource_is_same(const struct file_env *env, const char *path, const struct resource *r)
+bool resource_is_same(const struct file_env *env, const struct resource *r)
 {
     struct stat st;
-    const struct file *f = r->files[CODING_IDENTITY];
-    unsigned status = root_stat(env->root, path + 1, &st);
+    const struct file *f = resource_original(r);
+    unsigned status = root_stat(env->root, r->path + 1, &st);
     if (f == NULL ? status != 404 : status != 0 || !file_is_same(f, &st))
         return false;
-    if (!may_have_siblings(env, path))
+    if (!may_have_siblings(env, r->path))
         return true;
     for (unsigned i = CODING_IDENTITY + 1; i < CODINGS; i++) {
-        if (!sibling_is_same(env, path, (enum coding)i, r))
+        if (!sibling_is_same(env, (enum coding)i, r))
             return false;
     }
     return true;
@@ -126,7 +144,22 @@ bool resource_is_stale(const struct resource *r)
     return is_stale;
 }
 
-struct file *resource_choose(const struct resource *r, const struct weir_request *request)
+/* Make the original from a sibling.  NULL: it cannot be done. */
+static struct file *resource_make_original(const struct file_env *env, struct resource *r)
+{
+    struct file **original = &r->files[CODING_IDENTITY];
+    for (unsigned i = CODING_IDENTITY + 1; i < CODINGS && *original == NULL; i++) {
+        if (r->files[i] == NULL || decode_open(env, r->files[i], (enum coding)i, original) != 0)
+            continue;
+        file_describe(*original, env, r->path, CODING_IDENTITY, true);
+        r->is_decoded = true;
+    }
+    r->is_undecodable = *original == NULL;
+    return *original;
+}
+
+struct file *resource_choose(const struct file_env *env, struct resource *r,
+                             const struct weir_request *request)
 {
     if (!r->has_siblings)
         return r->files[CODING_IDENTITY];
@@ -142,6 +175,8 @@ struct file *resource_choose(const struct resource *r, const struct weir_request
             best = f;
         best_weight = weights[i];
     }
+    if (best == NULL && weights[CODING_IDENTITY] > 0 && !r->is_undecodable)
+        best = resource_make_original(env, r);
     for (unsigned i = 0; best == NULL && i < CODINGS; i++)
         best = r->files[i]; /* RFC 9110 12.5.3 leaves it to us; bytes are worth more than a 406 */
     return best;

@@ -88,3 +88,9 @@ unsigned root_stat(const struct root *root, const char *path, struct stat *st)
     root->stats->calls.newfstatat++;
     return fstatat(root->fd, path, st, 0) == 0 ? 0 : status_of(errno);
 }
+
+unsigned root_look(const struct root *root, int dir_fd, const char *name, struct stat *st)
+{
+    root->stats->calls.newfstatat++;
+    return fstatat(dir_fd, name, st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : status_of(errno);
+}

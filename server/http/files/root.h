@@ -14,9 +14,9 @@
 struct stats;
 
 struct root {
-    int fd;                /* the directory; -1 when not open */
-    struct stats *stats;   /* Borrowed: system calls are counted there */
-    uint64_t files_opened; /* gives each its number */
+    int fd;              /* the directory; -1 when not open */
+    struct stats *stats; /* Borrowed: system calls are counted there */
+    uint64_t lists_made; /* of fields; gives each its number */
 };
 
 /*
@@ -41,5 +41,8 @@ void root_close_file(const struct root *root, int fd);
 
 /* Look at a path without opening it.  Gives 0, or a status as above. */
 unsigned root_stat(const struct root *root, const char *path, struct stat *st);
+
+/* Look at a name in an open directory; at a link itself, not at what it leads to. */
+unsigned root_look(const struct root *root, int dir_fd, const char *name, struct stat *st);
 
 #endif

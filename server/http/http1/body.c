@@ -40,7 +40,9 @@ enum weir_err http1_take_body(struct http1 *h, const uint8_t *bytes, size_t len,
     struct http1_body *b = &h->body;
     bool is_end = false;
     unsigned status = body_measure(b, bytes, len, used, &is_end);
-    if (status == 0 && !http1_parse_body(h, bytes, *used, is_end))
+    /* The last byte is the one that the guard minds; the parser may mind one before it. */
+    size_t sound = status == 0 ? *used : *used - 1;
+    if (!http1_parse_body(h, bytes, sound, is_end))
         status = 400;
     if (status != 0)
         return http1_fail_body(h, status);

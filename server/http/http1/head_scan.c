@@ -37,6 +37,39 @@ bool head_is_text(uint8_t c)
     return class_of[c] != CLASS_NONE;
 }
 
+#define EACH_BYTE(b) (0x0101010101010101U * (b))
+
+/*
+ * True if none of eight bytes is a control character: a byte below 0x20 borrows from its high bit,
+ * and so does one that is 0x7f once that is taken to be zero.  HTAB is suspected as well.
+ */
+static bool word_is_text(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof(word));
+    uint64_t del = word ^ EACH_BYTE(0x7fU);
+    uint64_t low = (word - EACH_BYTE(0x20U)) & ~word;
+    uint64_t is_del = (del - EACH_BYTE(1U)) & ~del;
+    return ((low | is_del) & EACH_BYTE(0x80U)) == 0;
+}
+
+size_t head_text_len(const uint8_t *bytes, size_t len)
+{
+    size_t i = 0;
+    while (i < len) {
+        if (len - i >= sizeof(uint64_t) && word_is_text(bytes + i)) {
+            i += sizeof(uint64_t);
+            continue;
+        }
+        size_t end = len - i < sizeof(uint64_t) ? len : i + sizeof(uint64_t);
+        for (; i < end; i++) {
+            if (!head_is_text(bytes[i]))
+                return i;
+        }
+    }
+    return len;
+}
+
 static enum head_result head_bad(struct head_scan *scan, uint16_t status)
 {
     scan->status = status;
@@ -166,9 +199,7 @@ static enum head_result head_value(struct head_scan *scan, const uint8_t *bytes,
 {
     size_t stop = scan->mark + LIMIT_FIELD_LINE;
     size_t end = len < stop ? len : stop;
-    size_t i = scan->pos;
-    while (i < end && head_is_text(bytes[i]))
-        i++;
+    size_t i = scan->pos + head_text_len(bytes + scan->pos, end - scan->pos);
     scan->pos = i;
     if (i == len)
         return HEAD_MORE;

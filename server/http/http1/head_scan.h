@@ -52,4 +52,7 @@ bool head_is_tchar(uint8_t c);
 /* True for a byte of a field value: field-vchar, SP or HTAB (RFC 9110 5.5). */
 bool head_is_text(uint8_t c);
 
+/* How many bytes from the first on are such bytes. */
+size_t head_text_len(const uint8_t *bytes, size_t len);
+
 #endif

@@ -94,29 +94,9 @@ bool status_has_content(unsigned status)
 
 /* ---- what a handler may say ---- */
 
-#define EACH_BYTE(b) (0x0101010101010101U * (b))
-
-/*
- * True if no byte is a control character.  Eight bytes at a time: a byte below 0x20 borrows from
- * its high bit.  HTAB is suspected as well, and let off by the slow look.
- */
 static bool text_is_clean(struct weir_str s)
 {
-    size_t i = 0;
-    for (; i + 8 <= s.len; i += 8) {
-        uint64_t word;
-        memcpy(&word, s.ptr + i, sizeof(word));
-        uint64_t del = word ^ EACH_BYTE(0x7fU);
-        uint64_t low = (word - EACH_BYTE(0x20U)) & ~word;
-        uint64_t is_del = (del - EACH_BYTE(1U)) & ~del;
-        if (((low | is_del) & EACH_BYTE(0x80U)) != 0)
-            break;
-    }
-    for (; i < s.len; i++) {
-        if (!head_is_text((uint8_t)s.ptr[i]))
-            return false;
-    }
-    return true;
+    return head_text_len((const uint8_t *)s.ptr, s.len) == s.len;
 }
 
 static bool name_is_clean(struct weir_str s)

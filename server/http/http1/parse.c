@@ -55,8 +55,7 @@ static int on_headers_complete(llhttp_t *parser)
 {
     struct http1 *h = container_of(parser, struct http1, parser);
     h->persistent = llhttp_should_keep_alive(parser) != 0;
-    h->parsing = NULL;   /* fields from here on are trailers */
-    parser->upgrade = 0; /* Why: RFC 9110 7.8 lets a server ignore Upgrade, and this one does */
+    h->parsing = NULL; /* fields from here on are trailers */
     return 0;
 }
 

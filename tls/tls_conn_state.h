@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "alert.h"
+#include "internal/limits.h"
 #include "tls_conn.h"
 #include "keys.h"
 #include "record.h"
@@ -17,17 +18,6 @@
 struct handshake;
 
 #define KEY_UPDATE_LEN 5 /* bytes of a KeyUpdate: the only handshake message that is welcome */
-
-/* Limits of what a peer may send in a row without application data. */
-#define LIMIT_KEY_UPDATES 32
-#define LIMIT_EMPTY_RECORDS 32
-#define LIMIT_WARNINGS 4
-
-/*
- * Records under one key: AES-GCM bears 2^24.5 full ones (RFC 8446 5.5).  The last ones below the
- * limit are kept for the KeyUpdate itself and for an alert.
- */
-#define LIMIT_KEY_RECORDS ((UINT64_C(1) << 24) - 8)
 
 enum tls_read { TLS_READ_HANDSHAKE, TLS_READ_OPEN, TLS_READ_ENDED, TLS_READ_FAILED };
 enum tls_write { TLS_WRITE_OPEN, TLS_WRITE_CLOSING, TLS_WRITE_CLOSED };

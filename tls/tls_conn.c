@@ -1,11 +1,12 @@
-/* See conn.h.  Here: life of a connection, its handshake, and the hand-over to our own records. */
+/* See tls_conn.h.  Here: life of a connection, its handshake, and the hand-over to our own records.
+ */
 #include "tls_conn.h"
 
 #include <string.h>
 
 #include <openssl/crypto.h>
 
-#include "conn_state.h"
+#include "tls_conn_state.h"
 #include "handshake.h"
 #include "mem.h"
 

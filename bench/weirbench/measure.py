@@ -1,0 +1,267 @@
+"""Warm-up and interleaved rounds of one workload over all servers.
+
+All servers are up at once and pinned to one core; only the one whose turn it is has work. Round by
+round each gets its turn (A B C A B C ...), so whatever drifts on this machine hits all alike.
+"""
+
+import contextlib
+import math
+import time
+from dataclasses import asdict, dataclass, field
+
+from . import clients, probe, process, servers as servers_, stats, tap
+
+TRIAL_S = 0.1  # a calibrating run must last that long to be believed
+STARTUP_S = 1.0  # planned per server and workload: start, probe, tap
+TAP_REQUESTS = 2000
+TAP_BYTES = 64 << 20
+TAP_CONNECTS = 50
+
+
+@dataclass(frozen=True)
+class Plan:
+    rounds: int
+    seconds: float  # of load per run
+    connects: int | None  # most connections of a handshake run; None: as the workload says
+    server_core: int
+    client_core: int
+    niceness: int = 0
+
+    @property
+    def server_place(self):
+        return process.placed(self.server_core, self.niceness)
+
+    @property
+    def client_place(self):
+        return process.placed(self.client_core, self.niceness)
+
+    def estimate_s(self, workload):
+        """Seconds one server takes in this workload."""
+        run = self.seconds
+        if workload.connects:
+            run = self.amount_of_connects(workload) * 1e-3
+        if workload.client == "wrk":
+            run = max(1, round(run))
+        return STARTUP_S + run / 2 + self.rounds * (run + 0.1)
+
+    def amount_of_connects(self, workload):
+        return min(workload.connects, self.connects or workload.connects)
+
+
+@dataclass
+class Sample:
+    """One run: what the client and the kernel said."""
+
+    requests: int
+    seconds: float
+    server_cpu_s: float
+    client_cpu_s: float
+    client_share: float  # of the client's core
+    server_share: float  # of the server's core
+    others_share: float  # of the server's core: anyone else on it, and time stolen by the host
+    peak_rss_kib: int
+    anon_rss_kib: int
+    data_bytes: int | None
+    frame_bytes: int | None
+    header_bytes: int | None
+
+    @property
+    def cpu_us(self):
+        return self.server_cpu_s / self.requests * 1e6
+
+    @property
+    def rate(self):
+        return self.requests / self.seconds
+
+
+@dataclass
+class Cell:
+    """A workload on a server."""
+
+    workload: str
+    server: str
+    state: str = "ok"  # ok, missing, not offered, error
+    reason: str = ""
+    samples: list = field(default_factory=list)
+    amount: int = 0  # requests (wrk: seconds) of each run
+    odd_group: str = ""  # of the key exchange, where it is not the one that all should use
+    wire_in: float | None = None  # bytes to the client per response, TLS included
+    wire_out: float | None = None
+    fields: list = field(default_factory=list)  # the header of the probe's response
+    server_command: list = field(default_factory=list)
+    client_command: list = field(default_factory=list)
+    config: str = ""
+    outputs: list = field(default_factory=list)  # what the client printed, run by run
+
+    def fail(self, reason):
+        """A wrong answer is an error: whatever was measured before it is withdrawn."""
+        self.state, self.reason, self.samples = "error", str(reason), []
+
+    @property
+    def ok(self):
+        return self.state == "ok" and bool(self.samples)
+
+    def summary(self, name):
+        return stats.summarise(getattr(s, name) for s in self.samples)
+
+    @property
+    def cpu_us(self):
+        return [s.cpu_us for s in self.samples]
+
+    @property
+    def client_bound(self):
+        return stats.client_bound(self.summary("server_share").median,
+                                  self.summary("client_share").median)
+
+    @property
+    def noisy(self):
+        return stats.noisy(self.summary("cpu_us").spread, self.summary("others_share").median)
+
+    def to_json(self):
+        out = asdict(self)
+        out.pop("outputs")
+        out.pop("config")
+        for sample, source in zip(out["samples"], self.samples):
+            sample |= {"cpu_us": source.cpu_us, "rate": source.rate}
+        if self.ok:
+            names = ("cpu_us", "rate", "server_share", "client_share", "others_share",
+                     "peak_rss_kib", "anon_rss_kib")
+            out["summary"] = {name: asdict(self.summary(name)) for name in names}
+            out["client_bound"] = self.client_bound
+            out["noisy"] = self.noisy
+        return out
+
+
+def measure(workload, servers, site, plan, progress):
+    """One Cell for each server, in order; none is left out, whatever goes wrong."""
+    cells = [Cell(workload.name, server.name) for server in servers]
+    cost = plan.estimate_s(workload)
+    with contextlib.ExitStack() as stack:
+        pairs = []
+        for cell, server in zip(cells, servers):
+            running = _start(cell, server, workload, site, plan, stack)
+            if running:
+                pairs.append((cell, running))
+            elif cell.state == "error":
+                progress.worked(cost)
+        for cell, running in pairs:
+            progress.now(f"{workload.name}  {cell.server}  warm-up")
+            with _errors_end(cell):
+                _prepare(cell, running, workload, site, plan)
+        for turn in range(plan.rounds):
+            for cell, running in pairs:
+                if cell.state == "ok":
+                    progress.now(f"{workload.name}  {cell.server}  round {turn + 1}/{plan.rounds}")
+                    with _errors_end(cell):
+                        _round(cell, running, workload, site, plan)
+                progress.worked(cost / plan.rounds)
+    return cells
+
+
+@contextlib.contextmanager
+def _errors_end(cell):
+    try:
+        yield
+    except (clients.Wrong, servers_.CannotStart, OSError) as e:
+        cell.fail(e)
+
+
+def _start(cell, server, workload, site, plan, stack):
+    why_not = server.why_not(workload.protocol)
+    if why_not:
+        cell.state = why_not
+        cell.reason = f"no program {server.wanted}" if why_not == "missing" else ""
+        return None
+    with _errors_end(cell):
+        running = stack.enter_context(server.start(site, workload, plan.server_place))
+        cell.server_command, cell.config = running.command, running.config
+        if workload.tls and server.recipe.group != clients.GROUP:
+            cell.odd_group = server.recipe.group
+        return running
+    return None
+
+
+def _prepare(cell, running, workload, site, plan):
+    """Right answer, bytes on the wire, amount of work per run, warm-up."""
+    cell.fields = probe.check(workload, running.url, site.hashes[workload.file], site.prefix)
+    if workload.client != "wrk":
+        _tap(cell, running, workload, site, plan)
+    cell.amount = warm_up(running, workload, site, plan, plan.seconds)
+
+
+def _tap(cell, running, workload, site, plan):
+    if workload.connects:
+        amount = TAP_CONNECTS
+    else:
+        amount = max(1, min(TAP_REQUESTS, TAP_BYTES // workload.size))
+    with tap.Tap(running.port) as counter:
+        clients.run(running, workload, amount, site, plan.client_place, 60, port=counter.port)
+    cell.wire_in = counter.to_client / amount
+    cell.wire_out = counter.to_server / amount
+
+
+def _round_up(amount, workload):
+    if workload.connects:
+        return max(workload.connections if workload.client == "resume" else 1, round(amount))
+    step = clients.steps(workload)
+    return max(1, math.ceil(amount / step)) * step
+
+
+def warm_up(running, workload, site, plan, seconds):
+    """How much work lasts `seconds` here, half of which has then been done."""
+    amount = _calibrate(running, workload, site, plan, seconds)
+    warm = amount if workload.client == "wrk" else _round_up(amount / 2, workload)
+    _run(running, workload, warm, site, plan)
+    return amount
+
+
+def _calibrate(running, workload, site, plan, seconds):
+    if workload.connects:
+        return plan.amount_of_connects(workload)
+    if workload.client == "wrk":
+        return max(1, round(seconds))
+    amount = _round_up(1, workload)
+    while True:
+        took = _run(running, workload, amount, site, plan).outcome.seconds
+        if took >= min(TRIAL_S, seconds):
+            return _round_up(amount * seconds / took, workload)
+        grow = min(20.0, 1.5 * TRIAL_S / max(took, 1e-4))
+        amount = _round_up(amount * max(grow, 2.0), workload)
+
+
+def _run(running, workload, amount, site, plan):
+    timeout_s = 60 + 20 * plan.seconds
+    finished = clients.run(running, workload, amount, site, plan.client_place, timeout_s)
+    if not running.alive():
+        raise clients.Wrong(f"the server ended: {running.last_words()}")
+    return finished
+
+
+def _round(cell, running, workload, site, plan):
+    pids = running.pids()
+    process.settle(pids)
+    process.reset_peak_memory(pids)
+    busy = process.core_busy_seconds(plan.server_core)
+    cpu = process.cpu_seconds(pids)
+    start = time.monotonic()
+    finished = _run(running, workload, cell.amount, site, plan)
+    client_s = time.monotonic() - start
+    process.settle(pids)
+    cpu = process.cpu_seconds(pids) - cpu
+    whole_s = time.monotonic() - start
+    busy = process.core_busy_seconds(plan.server_core) - busy
+    if running.pids() != pids:
+        raise clients.Wrong("processes of the server came or went during a run")
+    peak, anon = process.memory_kib(pids)
+    outcome = finished.outcome
+    cell.client_command = finished.command
+    cell.outputs.append(finished.output)
+    cell.samples.append(Sample(
+        requests=outcome.requests, seconds=outcome.seconds,
+        server_cpu_s=cpu, client_cpu_s=finished.cpu_seconds,
+        client_share=min(finished.cpu_seconds / client_s, 1.0),
+        server_share=min(cpu / outcome.seconds, 1.0),
+        others_share=max(busy - cpu, 0.0) / whole_s,
+        peak_rss_kib=peak, anon_rss_kib=anon,
+        data_bytes=outcome.data_bytes, frame_bytes=outcome.frame_bytes,
+        header_bytes=outcome.header_bytes))

@@ -1,0 +1,79 @@
+"""Flame graphs of each server under one workload, from perf's samples of the CPU clock."""
+
+import subprocess
+import sys
+
+from . import clients, flame, measure, probe, servers as servers_
+
+FREQUENCY = 997  # Hz; kernels without high-resolution timers give their tick, 250 Hz for instance
+SECONDS = 6.0
+STACK_BYTES = 8192  # copied per sample: the packages have no frame pointers
+BUFFER = "64M"  # those copies come faster than perf, which shares the client's core, can write
+
+
+def run(workload, taking_part, site, plan, out):
+    """Write <workload>.<server>.flame.svg and .folded; 1 if no server could be sampled."""
+    trouble = cannot_sample(site)
+    if trouble:
+        print(f"bench: perf cannot sample here: {trouble}", file=sys.stderr)
+        return 1
+    written = 0
+    for server in taking_part:
+        why_not = server.why_not(workload.protocol)
+        if why_not:
+            print(f"{server.name:12} {why_not}")
+            continue
+        try:
+            stacks = _sample(server, workload, site, plan)
+        except (clients.Wrong, servers_.CannotStart, OSError) as e:
+            print(f"{server.name:12} error: {e}")
+            continue
+        name = f"{workload.name}.{server.name.replace('/', '_').replace(':', '-')}"
+        title = f"{server.name} under {workload.name}"
+        note = f"cpu-clock at {FREQUENCY} Hz; blue: kernel; hover for shares"
+        (out / f"{name}.folded").write_text(flame.folded_text(stacks))
+        (out / f"{name}.flame.svg").write_text(flame.draw(stacks, title, note))
+        print(f"{server.name:12} {sum(stacks.values()):,} samples  {out / name}.flame.svg")
+        written += 1
+    return 0 if written else 1
+
+
+def cannot_sample(site):
+    """Why perf does not work on this machine, or None."""
+    try:
+        done = subprocess.run(_record(site, ["--", "true"]), capture_output=True, text=True,
+                              check=False, timeout=30)
+    except FileNotFoundError:
+        return "it is not installed (package linux-perf)"
+    except subprocess.TimeoutExpired:
+        return "it hangs"
+    if done.returncode != 0:
+        return " ".join(done.stderr.split()) or f"it fails with {done.returncode}"
+    return None
+
+
+def _record(site, rest):
+    return ["perf", "record", "--quiet", "--no-buildid-cache", "--event", "cpu-clock",
+            "--freq", str(FREQUENCY), "--output", str(site.prefix / "perf.data"),
+            "--mmap-pages", BUFFER, "--call-graph", f"dwarf,{STACK_BYTES}", *rest]
+
+
+def _sample(server, workload, site, plan):
+    with server.start(site, workload, plan.server_place) as running:
+        probe.check(workload, running.url, site.hashes[workload.file], site.prefix)
+        amount = measure.warm_up(running, workload, site, plan, SECONDS)
+        group = server.recipe.group
+        argv, env = clients.command(workload, running.url, amount, site, group)
+        pids = ",".join(map(str, running.pids()))
+        # With both a list of processes and a command, perf samples the first while the second runs.
+        load = ["--pid", pids, "--", *plan.client_place, *argv]
+        done = subprocess.run(_record(site, load), env=env, capture_output=True, text=True,
+                              check=False, timeout=300)
+        if done.returncode != 0:
+            raise clients.Wrong(f"perf record: {done.stderr.strip()}")
+        clients.PARSERS[workload.client](done.stdout, workload, amount, group)
+    script = subprocess.run(
+        ["perf", "script", "--input", str(site.prefix / "perf.data"), "--fields",
+         "comm,ip,sym,dso"],
+        capture_output=True, text=True, errors="replace", check=False, timeout=900)
+    return flame.fold(script.stdout)

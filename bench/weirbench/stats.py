@@ -1,0 +1,68 @@
+"""Medians, spreads, ratios and verdicts. Plain functions of numbers: nothing here measures."""
+
+import statistics
+from dataclasses import dataclass
+
+NOISY_SPREAD = 0.15  # (max - min) / median above which a cell is marked
+NOISY_OTHERS = 0.05  # share of the server's core that others took
+SERVER_BUSY = 0.95  # from here on the server was the limit
+CLIENT_IDLE = 0.70  # up to here the client was not
+
+
+@dataclass(frozen=True)
+class Summary:
+    median: float
+    low: float
+    high: float
+
+    @property
+    def spread(self):
+        return (self.high - self.low) / self.median if self.median else 0.0
+
+
+def summarise(values):
+    values = list(values)
+    if not values:
+        raise ValueError("nothing was measured")
+    return Summary(statistics.median(values), min(values), max(values))
+
+
+def client_bound(server_share, client_share):
+    """Was the client the limit? Then requests per second are only a lower bound."""
+    return server_share < SERVER_BUSY and client_share > CLIENT_IDLE
+
+
+def noisy(spread, others_share):
+    return spread > NOISY_SPREAD or others_share > NOISY_OTHERS
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Of two medians; low and high are those of the quotients of single rounds, which ran in turn."""
+
+    value: float
+    low: float
+    high: float
+
+
+def ratio(ours, theirs):
+    """`ours` and `theirs` are one value per round; round i of one was next to round i of the other."""
+    if len(ours) != len(theirs):
+        raise ValueError("not the same rounds")
+    quotients = [a / b for a, b in zip(ours, theirs)]
+    return Ratio(statistics.median(ours) / statistics.median(theirs),
+                 min(quotients), max(quotients))
+
+
+def best(medians):
+    """Name of the smallest of {name: median}, or None; the first of equals."""
+    return min(medians, key=medians.get, default=None)
+
+
+def verdict(found, target):
+    """'met' or 'missed', with '?' where the rounds do not agree; None without a target."""
+    if target is None:
+        return None
+    word = "met" if found.value <= target else "missed"
+    sure = found.high <= target if word == "met" else found.low > target
+    return word if sure else word + "?"

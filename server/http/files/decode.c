@@ -1,0 +1,123 @@
+/* See decode.h. */
+#include "decode.h"
+
+#include <brotli/decode.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "internal/log.h"
+#include "internal/stats.h"
+#include "root.h"
+
+#define CHUNK 65536
+
+/* zlib's way to say: a gzip head is expected, with the largest window. */
+#define GZIP_WINDOW_BITS (15 + 16)
+
+/* Where decoded bytes go. */
+struct sink {
+    struct stats *stats; /* Borrowed */
+    int fd;
+    uint64_t len; /* bytes written */
+};
+
+/* False: they cannot be written, or are too many. */
+static bool sink_write(struct sink *s, const uint8_t *bytes, size_t len)
+{
+    if (len > DECODE_LEN_MAX - s->len) {
+        log_line(LV_WARN, "a file is too large to be decoded for clients that need it so");
+        return false;
+    }
+    s->len += len;
+    while (len > 0) {
+        s->stats->calls.write++;
+        ssize_t n = write(s->fd, bytes, len);
+        if (n == -1 && errno != EINTR)
+            return false;
+        bytes += n == -1 ? 0 : n;
+        len -= n == -1 ? 0 : (size_t)n;
+    }
+    return true;
+}
+
+/* A gzip file may hold several members, one behind the other (RFC 1952 2.2). */
+static bool gzip_decode(struct weir_str in, struct sink *s)
+{
+    uint8_t chunk[CHUNK];
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)in.ptr, .avail_in = (uInt)in.len};
+    if (inflateInit2(&z, GZIP_WINDOW_BITS) != Z_OK)
+        return false;
+    int rv = Z_OK;
+    bool ok = true;
+    while (ok && rv == Z_OK) {
+        z.next_out = chunk;
+        z.avail_out = sizeof(chunk);
+        rv = inflate(&z, Z_NO_FLUSH);
+        ok =
+            (rv == Z_OK || rv == Z_STREAM_END) && sink_write(s, chunk, sizeof(chunk) - z.avail_out);
+        if (rv == Z_STREAM_END && z.avail_in > 0)
+            rv = inflateReset(&z);
+    }
+    inflateEnd(&z);
+    return ok && rv == Z_STREAM_END;
+}
+
+static bool brotli_decode(struct weir_str in, struct sink *s)
+{
+    uint8_t chunk[CHUNK];
+    const uint8_t *next_in = (const uint8_t *)in.ptr;
+    BrotliDecoderState *state = BrotliDecoderCreateInstance(NULL, NULL, NULL);
+    if (state == NULL)
+        return false;
+    BrotliDecoderResult rv = BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT;
+    bool ok = true;
+    while (ok && rv == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT) {
+        uint8_t *next_out = chunk;
+        size_t left = sizeof(chunk);
+        rv = BrotliDecoderDecompressStream(state, &in.len, &next_in, &left, &next_out, NULL);
+        ok = sink_write(s, chunk, sizeof(chunk) - left);
+    }
+    BrotliDecoderDestroyInstance(state);
+    return ok && rv == BROTLI_DECODER_RESULT_SUCCESS;
+}
+
+/* Fill the sink, and give it the time of the file it is made from.  False: it cannot be done. */
+static bool sink_fill(struct sink *s, const struct file *packed, enum coding coding)
+{
+    struct weir_str in = {(const char *)packed->buf.base, (size_t)packed->size};
+    if (packed->size == 0 || packed->size > DECODE_LEN_MAX)
+        return false;
+    bool ok = false;
+    if (coding == CODING_GZIP)
+        ok = gzip_decode(in, s);
+    else if (coding == CODING_BR)
+        ok = brotli_decode(in, s);
+    struct timespec times[2] = {packed->id.mtime, packed->id.mtime};
+    return ok && !weir_buf_is_poisoned(&packed->buf) && futimens(s->fd, times) == 0;
+}
+
+unsigned decode_open(const struct file_env *env, const struct file *packed, enum coding coding,
+                     struct file **out)
+{
+    struct sink s = {.stats = env->root->stats};
+    *out = NULL;
+    s.stats->calls.memfd_create++;
+    s.fd = memfd_create("weir decoded", MFD_CLOEXEC);
+    if (s.fd == -1)
+        return 503;
+    if (!sink_fill(&s, packed, coding)) {
+        log_line(LV_WARN, "cannot decode a file for a client that needs it so");
+        root_close_file(env->root, s.fd);
+        return 500;
+    }
+    unsigned status = file_adopt(env, s.fd, out);
+    if (status == 0) {
+        root_close_file(env->root, (*out)->fd); /* nobody else can change it */
+        (*out)->fd = -1;
+    }
+    return status;
+}

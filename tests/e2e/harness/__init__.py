@@ -1,0 +1,1 @@
+"""What the end-to-end tests are made of: a server, clients, a tree of files, tools."""

@@ -1,0 +1,170 @@
+"""Files change while they are served: the change is seen soon, and no body mixes two versions."""
+
+import itertools
+import os
+import threading
+import time
+
+import pytest
+
+from harness.frames import DEFAULT_WINDOW, MAX_WINDOW, Setting
+from harness.tree import BIG_LEN, MIB, content
+from harness.wire import PATIENCE, Wire, frames
+
+
+@pytest.fixture
+def tree(own_tree):
+    return own_tree
+
+
+def poll(wire, path, condition):
+    """Ask until the answer is as it should be."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition(response := wire.get(path)):
+        assert time.monotonic() < deadline, f"the change of {path} was never seen: {response}"
+        time.sleep(0.01)
+    return response
+
+
+@pytest.mark.parametrize("name", ["small.txt", "medium.bin", "large.bin"])
+def test_a_replaced_file_is_seen(wire, tree, name):
+    old = wire.get(f"/{name}")
+    new_body = content(len(tree.files[name]), seed="new")  # of the same size
+    tree.replace(name, new_body)
+
+    new = poll(wire, f"/{name}", lambda r: r.body != old.body)
+
+    assert new.body == new_body
+    assert new.get("etag") != old.get("etag")
+
+
+@pytest.mark.parametrize("name", ["small.txt", "large.bin"])
+def test_an_edited_file_is_seen(wire, tree, name):
+    old = wire.get(f"/{name}")
+    new_body = tree.files[name] + b"appended"
+    with (tree.root / name).open("ab") as file:
+        file.write(b"appended")
+
+    new = poll(wire, f"/{name}", lambda r: r.body != old.body)
+
+    assert new.body == new_body
+    assert int(new.get("content-length")) == len(new_body)
+    assert new.get("etag") != old.get("etag")
+
+
+def test_a_deleted_file_is_seen(wire, tree):
+    assert wire.get("/small.txt").status == 200
+    tree.remove("small.txt")
+
+    poll(wire, "/small.txt", lambda r: r.status == 404)
+
+
+def test_a_new_file_is_seen(wire, tree):
+    assert wire.get("/later.txt").status == 404
+    tree.add("later.txt", b"here")
+
+    assert poll(wire, "/later.txt", lambda r: r.status == 200).body == b"here"
+
+
+def test_a_directory_that_becomes_a_file_and_back(wire, tree):
+    assert wire.get("/sub/index.html").status == 200
+    (tree.root / "sub").rename(tree.root / "sub-away")
+    tree.add("sub", b"now a file")
+    poll(wire, "/sub/index.html", lambda r: r.status == 404)
+    assert poll(wire, "/sub", lambda r: r.status == 200).body == b"now a file"
+
+    tree.remove("sub")
+    (tree.root / "sub-away").rename(tree.root / "sub")
+    assert poll(wire, "/sub/index.html", lambda r: r.status == 200).body == \
+        tree.files["sub/index.html"]
+
+
+def test_a_touched_file_gets_a_new_date(wire, tree):
+    old = wire.get("/small.txt")
+    os.utime(tree.root / "small.txt", (1_000_000_000, 1_000_000_000))
+
+    new = poll(wire, "/small.txt", lambda r: r.get("last-modified") != old.get("last-modified"))
+
+    assert new.get("last-modified") == "Sun, 09 Sep 2001 01:46:40 GMT"
+    assert new.get("etag") != old.get("etag")
+    assert new.body == tree.files["small.txt"]
+
+
+def test_a_body_under_way_keeps_its_version_when_the_file_is_replaced(server, tree):
+    with Wire.connect(server, {Setting.INITIAL_WINDOW_SIZE: 2**20}, refills=False) as wire:
+        stream = wire.request("/big.bin")
+        wire.wait(lambda: stream in wire.responses and wire.responses[stream].body)
+        tree.replace("big.bin", content(MIB, seed="new"))
+        with Wire.connect(server) as other:
+            assert poll(other, "/big.bin", lambda r: len(r.body) == MIB).body == \
+                content(MIB, seed="new")
+
+        wire.send(frames.window_update(0, MAX_WINDOW - DEFAULT_WINDOW),
+                  frames.window_update(stream, BIG_LEN))
+        assert wire.response(stream).body == content(BIG_LEN)
+
+
+def test_a_body_under_way_survives_the_deletion_of_its_file(server, tree):
+    with Wire.connect(server, {Setting.INITIAL_WINDOW_SIZE: 1000}, refills=False) as wire:
+        stream = wire.request("/large.bin")
+        wire.wait(lambda: stream in wire.responses and wire.responses[stream].body)
+        tree_body = tree.files["large.bin"]
+        tree.remove("large.bin")
+        with Wire.connect(server) as other:
+            poll(other, "/large.bin", lambda r: r.status == 404)
+
+        wire.send(frames.window_update(0, MAX_WINDOW - DEFAULT_WINDOW),
+                  frames.window_update(stream, len(tree_body)))
+        assert wire.response(stream).body == tree_body
+
+
+@pytest.mark.parametrize("length", [1000, 50_000, 300_000])
+def test_every_body_is_one_version_whole(start, tree, length):
+    """A file is replaced again and again under load, by versions of different lengths."""
+    versions = [content(length + i, seed=f"version {i}") for i in range(5)]
+    tree.add("changing.bin", versions[0])
+    server = start(tree.root)
+    done = threading.Event()
+
+    def keep_replacing():
+        for version in itertools.cycle(versions):
+            if done.is_set():
+                return
+            tree.replace("changing.bin", version)
+            time.sleep(0.02)
+
+    writer = threading.Thread(target=keep_replacing)
+    writer.start()
+    try:
+        seen = set()
+        with Wire.connect(server) as wire:
+            deadline = time.monotonic() + PATIENCE
+            while len(seen) < 3 and time.monotonic() < deadline:
+                response = wire.get("/changing.bin")
+                assert response.ended
+                assert len(response.body) == int(response.get("content-length"))
+                seen.add(versions.index(response.body))
+    finally:
+        done.set()
+        writer.join()
+    assert len(seen) >= 3
+
+
+@pytest.mark.parametrize("name", ["medium.bin", "large.bin"])
+def test_a_file_that_shrinks_under_way_is_never_taken_for_whole(server, tree, name):
+    length = len(tree.files[name])
+    with Wire.connect(server, {Setting.INITIAL_WINDOW_SIZE: 1000}, refills=False) as wire:
+        stream = wire.request(f"/{name}")
+        wire.wait(lambda: stream in wire.responses and len(wire.responses[stream].body) == 1000)
+        os.truncate(tree.root / name, 500)
+        try:
+            wire.send(frames.window_update(0, MAX_WINDOW - DEFAULT_WINDOW),
+                      frames.window_update(stream, length))
+            wire.wait(lambda: wire.responses[stream].done)
+        except (AssertionError, OSError):
+            wire.wait_end()  # the connection may be cut
+
+        response = wire.responses[stream]
+        assert not response.ended or response.body == tree.files[name]
+    with Wire.connect(server) as other:
+        assert other.get("/small.txt").body == tree.files["small.txt"]

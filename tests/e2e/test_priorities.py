@@ -1,0 +1,136 @@
+"""Extensible priorities (RFC 9218): the server sends what is urgent first."""
+
+from harness import frames
+from harness.frames import DEFAULT_WINDOW, MAX_WINDOW, Setting, Type
+from harness.tree import MIB, Tree, content
+from harness.wire import Wire
+
+import pytest
+
+# What the server had handed to the kernel before it knew of the urgent one cannot be overtaken:
+# a budget of staged output, what the socket may hold unsent, and what the kernel counts as sent.
+# All of it is in front of the urgent stream's first byte; behind that byte nothing is.
+BULK_LEN = 64 * MIB
+
+
+@pytest.fixture(scope="module")
+def bulk(tmp_path_factory):
+    tree = Tree(tmp_path_factory.mktemp("bulk"))
+    for name in ("bulk-a.bin", "bulk-b.bin"):
+        with (tree.root / name).open("wb") as file:
+            file.truncate(BULK_LEN)
+    tree.add("urgent.bin", content(MIB))
+    tree.add("small.txt", content(1024))
+    return tree
+
+
+@pytest.fixture
+def wide(start, bulk):
+    """Windows that never decide anything: the order is the server's choice."""
+    wire = Wire.connect(start(bulk.root), {Setting.INITIAL_WINDOW_SIZE: MAX_WINDOW}, refills=False)
+    wire.send(frames.window_update(0, MAX_WINDOW - DEFAULT_WINDOW))
+    yield wire
+    wire.abort()
+
+
+def priority(value):
+    return [("priority", value)]
+
+
+def begin(wire, *streams):
+    wire.wait(lambda: all(s in wire.responses and wire.responses[s].body for s in streams))
+
+
+def data_order(wire, until):
+    """The streams of the DATA frames, in order, until the one named is complete."""
+    order = []
+    while not (until in wire.responses and wire.responses[until].done):
+        got = wire.step()
+        if got.type == Type.DATA and got.payload:
+            order.append(got.stream)
+    return order
+
+
+def test_an_urgent_stream_overtakes_a_bulk_one(wide, bulk):
+    slow = wide.request("/bulk-a.bin", extra=priority("u=7"))
+    begin(wide, slow)
+    fast = wide.request("/urgent.bin", extra=priority("u=0"))
+
+    order = data_order(wide, until=fast)
+
+    assert wide.responses[fast].body == bulk.files["urgent.bin"]
+    assert not wide.responses[slow].ended
+    last = len(order) - order[::-1].index(fast)
+    assert set(order[order.index(fast):last]) == {fast}
+
+
+def test_a_less_urgent_stream_does_not_overtake(wide, bulk):
+    first = wide.request("/bulk-a.bin", extra=priority("u=1"))
+    begin(wide, first)
+    later = wide.request("/urgent.bin", extra=priority("u=5"))
+
+    data_order(wide, until=later)
+
+    assert wide.responses[first].ended
+
+
+def test_equal_urgency_goes_in_order_of_the_requests(wide):
+    first = wide.request("/bulk-a.bin")
+    second = wide.request("/urgent.bin")
+
+    data_order(wide, until=second)
+
+    assert wide.responses[first].ended
+
+
+def test_incremental_streams_share(wide):
+    streams = [wide.request(f"/bulk-{name}.bin", extra=priority("u=3, i")) for name in "ab"]
+    begin(wide, *streams)
+
+    order = data_order(wide, until=streams[0])[-400:]
+
+    shares = [order.count(stream) for stream in streams]
+    assert min(shares) > len(order) / 4
+
+
+def test_priority_update_makes_an_open_stream_urgent(wide):
+    first = wide.request("/bulk-a.bin", extra=priority("u=5"))
+    second = wide.request("/bulk-b.bin", extra=priority("u=5"))
+    begin(wide, first)
+    wide.send(frames.priority_update(second, b"u=0"))
+
+    data_order(wide, until=second)
+
+    assert not wide.responses[first].ended
+
+
+def test_priority_update_makes_an_open_stream_wait(wide, bulk):
+    first = wide.request("/bulk-a.bin", extra=priority("u=3"))
+    begin(wide, first)
+    wide.send(frames.priority_update(first, b"u=7"))
+    second = wide.request("/urgent.bin", extra=priority("u=3"))
+
+    data_order(wide, until=second)
+
+    assert not wide.responses[first].ended
+    assert wide.responses[second].body == bulk.files["urgent.bin"]
+
+
+def test_priority_update_may_precede_its_stream(wide):
+    slow = wide.request("/bulk-a.bin", extra=priority("u=5"))
+    begin(wide, slow)
+    wide.send(frames.priority_update(slow + 2, b"u=0"))
+    fast = wide.request("/urgent.bin")
+
+    data_order(wide, until=fast)
+
+    assert not wide.responses[slow].ended
+
+
+@pytest.mark.parametrize("value", ["", "u=", "u=9", "u=-1", "u=a", "i=?2", "???", "u=1;x, zz=3",
+                                   "\"", "u=3, u=4", "x" * 1000])
+def test_a_strange_priority_is_no_error(wide, bulk, value):
+    assert wide.get("/small.txt", extra=priority(value)).body == bulk.files["small.txt"]
+    stream = wide.request("/small.txt")
+    wide.send(frames.priority_update(stream, value.encode()))
+    assert wide.response(stream).body == bulk.files["small.txt"]
