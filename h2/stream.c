@@ -65,6 +65,7 @@ static void stream_set_waiting(struct h2_stream *s, bool is_waiting)
 {
     if (s->is_waiting == is_waiting)
         return;
+    WEIR_ASSERT(s->h != NULL); /* a stream that was answered goes with its connection */
     s->is_waiting = is_waiting;
     if (is_waiting)
         s->h->waiting++;
@@ -109,14 +110,14 @@ static enum weir_err stream_grow(struct h2_stream *s)
 {
     struct mem *mem = s->h->env->mem;
     struct weir_field *fields = mem_take(mem, LIMIT_FIELDS * sizeof(*fields));
-    nghttp2_rcbuf **held = mem_take(mem, (2 * LIMIT_FIELDS + 4) * sizeof(*held));
+    nghttp2_rcbuf **held = mem_take(mem, (2 * LIMIT_FIELDS + 4) * sizeof(void *));
     if (fields == NULL || held == NULL) {
         mem_give(fields);
         mem_give(held);
         return WEIR_NOMEM;
     }
     memcpy(fields, s->fields, s->request.field_count * sizeof(*fields));
-    memcpy(held, s->held, s->held_count * sizeof(*held));
+    memcpy(held, s->held, s->held_count * sizeof(void *));
     s->fields = fields;
     s->held = held;
     s->field_cap = LIMIT_FIELDS;

@@ -329,31 +329,39 @@ static void as_many_fields_as_are_allowed_fit(void **state)
 
 /* ---- fields_is_stable ---- */
 
+/* An integer with a prefix of `bits` bits (RFC 7541 5.1). */
+static size_t slow_integer(const uint8_t *bytes, size_t *at, unsigned bits)
+{
+    size_t mask = ((size_t)1 << bits) - 1;
+    size_t value = bytes[(*at)++] & mask;
+    if (value < mask)
+        return value;
+    unsigned shift = 0;
+    uint8_t b = 0;
+    do {
+        b = bytes[(*at)++];
+        value += (size_t)(b & 0x7f) << shift;
+        shift += 7;
+    } while ((b & 0x80) != 0);
+    return value;
+}
+
 /* The same, by reading every representation (RFC 7541 6). */
 static bool slow_is_stable(const uint8_t *bytes, size_t len)
 {
     size_t at = 0;
     while (at < len) {
         uint8_t first = bytes[at];
-        unsigned prefix = first & 0x80 ? 7 : first & 0x40 ? 6 : first & 0x20 ? 5 : 4;
-        unsigned strings = first & 0x80 ? 0 : first & 0x40 ? 1 : first & 0x20 ? 0 : 1;
         if ((first & 0xc0) == 0x40 || (first & 0xe0) == 0x20)
             return false;
-        for (unsigned i = 0; i <= strings; i++) {
-            uint64_t mask = (1U << prefix) - 1;
-            uint64_t value = bytes[at++] & mask;
-            if (value == mask) {
-                unsigned shift = 0;
-                do {
-                    value += (uint64_t)(bytes[at] & 0x7f) << shift;
-                    shift += 7;
-                } while (bytes[at++] & 0x80);
-            }
-            if (i == 0 && strings > 0 && value == 0)
-                strings++; /* the name is a string as well */
-            if (i > 0)
-                at += value;
-            prefix = 7;
+        if ((first & 0x80) != 0) {
+            slow_integer(bytes, &at, 7);
+            continue;
+        }
+        int strings = slow_integer(bytes, &at, 4) == 0 ? 2 : 1; /* the name, and the value */
+        for (int i = 0; i < strings; i++) {
+            size_t string_len = slow_integer(bytes, &at, 7);
+            at += string_len;
         }
     }
     assert_int_equal(at, len);

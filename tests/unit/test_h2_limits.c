@@ -32,28 +32,28 @@ static void assert_alive(struct peer *p, uint32_t id)
 
 struct flood {
     const char *name;
-    unsigned type;
-    unsigned flags;
+    uint8_t type;
+    uint8_t flags;
+    uint16_t len;
     uint32_t id;
-    size_t len;
     unsigned allowed; /* so many, and not one more */
 };
 
 static const struct flood floods[] = {
-    {"PING", NGHTTP2_PING, 0, 0, 8, LIMIT_CONTROL_FRAMES},
-    {"PING ACK", NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0, 8, LIMIT_CONTROL_FRAMES},
+    {"PING", NGHTTP2_PING, 0, 8, 0, LIMIT_CONTROL_FRAMES},
+    {"PING ACK", NGHTTP2_PING, NGHTTP2_FLAG_ACK, 8, 0, LIMIT_CONTROL_FRAMES},
     {"SETTINGS", NGHTTP2_SETTINGS, 0, 0, 0, LIMIT_CONTROL_FRAMES},
-    {"PRIORITY", NGHTTP2_PRIORITY, 0, 7, 5, LIMIT_CONTROL_FRAMES},
-    {"PRIORITY_UPDATE", NGHTTP2_PRIORITY_UPDATE, 0, 0, 7, LIMIT_CONTROL_FRAMES},
-    {"PRIORITY_UPDATE, long", NGHTTP2_PRIORITY_UPDATE, 0, 0, 70, LIMIT_CONTROL_FRAMES},
-    {"unknown", 0xbb, 0, 1, 0, LIMIT_CONTROL_FRAMES},
-    {"unknown, with payload", 0xbb, 0xff, 3, 30, LIMIT_CONTROL_FRAMES},
-    {"GOAWAY", NGHTTP2_GOAWAY, 0, 0, 8, LIMIT_CONTROL_FRAMES},
-    {"WINDOW_UPDATE", NGHTTP2_WINDOW_UPDATE, 0, 0, 4,
+    {"PRIORITY", NGHTTP2_PRIORITY, 0, 5, 7, LIMIT_CONTROL_FRAMES},
+    {"PRIORITY_UPDATE", NGHTTP2_PRIORITY_UPDATE, 0, 7, 0, LIMIT_CONTROL_FRAMES},
+    {"PRIORITY_UPDATE, long", NGHTTP2_PRIORITY_UPDATE, 0, 70, 0, LIMIT_CONTROL_FRAMES},
+    {"unknown", 0xbb, 0, 0, 1, LIMIT_CONTROL_FRAMES},
+    {"unknown, with payload", 0xbb, 0xff, 30, 3, LIMIT_CONTROL_FRAMES},
+    {"GOAWAY", NGHTTP2_GOAWAY, 0, 8, 0, LIMIT_CONTROL_FRAMES},
+    {"WINDOW_UPDATE", NGHTTP2_WINDOW_UPDATE, 0, 4, 0,
      LIMIT_CONTROL_FRAMES + LIMIT_WINDOW_UPDATES + 2 * LIMIT_WINDOW_UPDATES_PER_STREAM},
-    {"empty DATA", NGHTTP2_DATA, 0, 3, 0, LIMIT_EMPTY_FRAMES},
-    {"empty DATA for a stream that is gone", NGHTTP2_DATA, 0, 1, 0, LIMIT_EMPTY_FRAMES},
-    {"RST_STREAM for a stream that is gone", NGHTTP2_RST_STREAM, 0, 1, 4, LIMIT_PEER_RESETS},
+    {"empty DATA", NGHTTP2_DATA, 0, 0, 3, LIMIT_EMPTY_FRAMES},
+    {"empty DATA for a stream that is gone", NGHTTP2_DATA, 0, 0, 1, LIMIT_EMPTY_FRAMES},
+    {"RST_STREAM for a stream that is gone", NGHTTP2_RST_STREAM, 0, 4, 1, LIMIT_PEER_RESETS},
 };
 
 /* Stream 1 is over, stream 3 has a body on its way; `flood` comes n times. */
