@@ -17,6 +17,9 @@
 
 #define FRAME_HEAD_LEN 9
 
+/* bytes of a field section that is copied together with its frame head */
+#define FIELDS_SHORT 128
+
 /* iovec entries that one frame can add */
 #define FRAME_IOVECS 2
 
@@ -84,15 +87,18 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
         h->fatal = err == WEIR_NOMEM ? WEIR_NOMEM : WEIR_IO;
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
-    uint8_t head[FRAME_HEAD_LEN];
+    /* The usual section goes behind its head in one copy. */
+    uint8_t head[FRAME_HEAD_LEN + FIELDS_SHORT];
+    size_t joined = fields_len <= FIELDS_SHORT ? fields_len : 0;
     memcpy(head, frame, FRAME_HEAD_LEN);
     head[0] = (uint8_t)(fields_len >> 16);
     head[1] = (uint8_t)(fields_len >> 8);
     head[2] = (uint8_t)fields_len;
-    if (weir_gather_append_copy(h->out, head, sizeof(head)) != WEIR_OK ||
-        weir_gather_append_copy(h->out, fields, fields_len) != WEIR_OK)
-        return output_nomem(h);
-    output_advance(h, sizeof(head) + fields_len);
+    memcpy(head + FRAME_HEAD_LEN, fields, joined);
+    if (weir_gather_append_copy(h->out, head, FRAME_HEAD_LEN + joined) != WEIR_OK ||
+        weir_gather_append_copy(h->out, fields + joined, fields_len - joined) != WEIR_OK)
+        return NGHTTP2_ERR_NOMEM;
+    output_advance(h, FRAME_HEAD_LEN + fields_len);
     return (ssize_t)len;
 }
 
