@@ -61,6 +61,23 @@ static enum weir_err open_tls(const struct config *config, struct tls_ctx **out)
     return err;
 }
 
+/* What an operator should know about how TLS is served. */
+static void tell_tls(const struct config *config, const struct tls_ctx *tls)
+{
+    if (tls == NULL)
+        return;
+    log_line(LV_INFO, "tls records by %s", tls_ctx_engine(tls));
+    if (config->tls.cert_file == NULL)
+        log_line(LV_INFO,
+                 "self-signed certificate made in memory for localhost, 127.0.0.1 and ::1: "
+                 "no client trusts it; name yours with --cert");
+    if (config->tls.keylog_file != NULL)
+        log_line(LV_WARN,
+                 "secrets are written to %s: whoever reads that file can read every "
+                 "connection",
+                 config->tls.keylog_file);
+}
+
 /* Signals are read from a descriptor; SIGPIPE is of no use to anyone here. */
 static enum weir_err take_signals(struct program *p)
 {
@@ -289,6 +306,8 @@ int run(struct config *config)
         err = map_guard_install();
     if (err == WEIR_OK)
         err = take_signals(p);
+    if (err == WEIR_OK)
+        tell_tls(config, p->tls);
     int status = err == WEIR_OK ? run_workers(p, config) : status_of(err);
     tls_ctx_free(p->tls);
     free(p);
