@@ -93,6 +93,14 @@ class Server:
     def signal(self, number=signal.SIGTERM):
         self.process.send_signal(number)
 
+    def pause(self):
+        """Stop the process; when this returns, no thread of it runs."""
+        self.signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED)
+
+    def resume(self):
+        self.signal(signal.SIGCONT)
+
     def wait(self, timeout=STOP_TIMEOUT):
         """Wait for the process to end by itself; returns its exit status."""
         out, _ = self.process.communicate(timeout=timeout)
