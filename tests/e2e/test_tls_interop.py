@@ -431,7 +431,6 @@ def test_the_certificate_of_its_own_is_for_localhost(server):
             assert sock.version() == "TLSv1.3"
 
 
-@pytest.mark.xfail(strict=True, reason="weir does not say so")
 def test_a_certificate_of_its_own_is_announced(server):
     assert "self-signed" in server.log()
 
@@ -509,7 +508,6 @@ def test_the_key_log_is_what_the_client_says_too(start, tree, tmp_path):
     assert log.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.xfail(strict=True, reason="weir does not warn")
 def test_a_key_log_is_warned_of(start, tree, tmp_path):
     server = start(tree.root, "--keylog", str(tmp_path / "keys"))
 

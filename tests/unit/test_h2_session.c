@@ -405,7 +405,7 @@ static void resets_find_frames_that_wait_for_room(void **state)
         p.budget = budget;
         say_a_bit_of_everything(&p);
         peer_turn(&p);
-        at_end = p.pulled == WEIR_OK;
+        at_end = p.out.len < budget; /* all there was went in */
         for (uint32_t id = 1; id <= 15; id += 2)
             peer_number(&p, NGHTTP2_RST_STREAM, id, NGHTTP2_CANCEL);
         peer_get(&p, 17, "/size?10");
