@@ -323,8 +323,8 @@ static void conn_resume_ending(struct h2_conn *h)
         list_remove(link);
         if (s->body_end > h->host->sent)
             list_append(&h->ending, link);
-        else
-            (void)nghttp2_session_resume_data(h->ng, s->id); /* deferred, so it cannot fail */
+        else if (nghttp2_session_resume_data(h->ng, s->id) == NGHTTP2_ERR_NOMEM)
+            h2_conn_fail_with(h, WEIR_NOMEM);
     }
 }
 
