@@ -156,6 +156,8 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
     output_advance(h, FRAME_HEAD_LEN + len);
     s->body_sent += len;
     s->framed_end = h->framed;
+    if (len > 0)
+        s->body_end = h->framed;
     budget_on_data_sent(&h->budget);
     if (is_last)
         h2_conn_complete_stream(h, s);

@@ -321,18 +321,30 @@ static void conn_resume_ending(struct h2_conn *h)
     while ((link = list_first(&ready)) != NULL) {
         struct h2_stream *s = container_of(link, struct h2_stream, ending);
         list_remove(link);
-        if (s->framed_end > h->host->sent)
+        if (s->body_end > h->host->sent)
             list_append(&h->ending, link);
-        else
-            (void)nghttp2_session_resume_data(h->ng, s->id); /* deferred, so it cannot fail */
+        else if (nghttp2_session_resume_data(h->ng, s->id) == NGHTTP2_ERR_NOMEM)
+            h2_conn_fail_with(h, WEIR_NOMEM);
     }
+}
+
+/* Its end is in the list already, together with bytes that are lost. */
+static bool stream_looks_whole(const struct h2_stream *s, const struct weir_buf *lost)
+{
+    return s->body == lost && s->is_complete && s->body_end > s->h->host->sent;
 }
 
 static enum weir_err h2_lose(void *session, const struct weir_buf *lost)
 {
     struct h2_conn *h = session;
+    for (const struct h2_stream *s = h->leaving.first; s != NULL; s = s->next) {
+        if (stream_looks_whole(s, lost))
+            return WEIR_IO;
+    }
     for (struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
-        if (s->body != lost || s->is_closed || s->is_lost)
+        if (stream_looks_whole(s, lost))
+            return WEIR_IO;
+        if (s->body != lost || s->is_closed || s->is_complete || s->is_lost)
             continue;
         s->is_lost = true;
         if (nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_INTERNAL_ERROR) != 0)

@@ -48,6 +48,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->ready = (struct weir_slice){0};
     s->body = NULL;
     s->ending = (struct list){0};
+    s->body_end = 0;
     s->framed_end = 0;
 }
 
@@ -200,14 +201,23 @@ void h2_stream_dispatch(struct h2_stream *s)
         h->env->handler(h->env->handler_ctx, &s->request);
 }
 
+/* The next DATA frame leaves no window for one behind it, not even for an empty one. */
+static bool stream_fills_window(const struct h2_stream *s)
+{
+    int32_t own = nghttp2_session_get_stream_remote_window_size(s->h->ng, s->id);
+    int32_t shared = nghttp2_session_get_remote_window_size(s->h->ng);
+    return s->ready.len >= (size_t)(own < shared ? own : shared);
+}
+
 bool h2_stream_is_last(const struct h2_stream *s)
 {
-    return s->body == NULL && s->body_sent + s->ready.len == s->response.body_len;
+    return s->body_sent + s->ready.len == s->response.body_len &&
+           (s->body == NULL || stream_fills_window(s));
 }
 
 enum weir_err h2_stream_end(struct h2_stream *s)
 {
-    if (s->framed_end > s->h->host->sent) {
+    if (s->body_end > s->h->host->sent) {
         if (!list_is_linked(&s->ending))
             list_append(&s->h->ending, &s->ending);
         return WEIR_AGAIN;

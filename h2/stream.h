@@ -53,7 +53,8 @@ struct h2_stream {
     struct weir_slice ready; /* what nghttp2 was promised for the next DATA frame */
     struct weir_buf *body;   /* Borrowed, to compare: the map that body bytes come from; or NULL */
     struct list ending;      /* in the connection's list of those that wait to send their end */
-    uint64_t framed_end;     /* session output offset behind the last byte framed for it */
+    uint64_t body_end;       /* session output offset behind the last byte of the body so far */
+    uint64_t framed_end;     /* and behind the last byte framed for it */
 
     struct weir_field inline_fields[H2_FIELDS_INLINE];
     nghttp2_rcbuf *inline_held[H2_HELD_INLINE];
@@ -86,7 +87,8 @@ enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max);
 
 /*
  * All body bytes were prepared, and the next DATA frame may end the stream with them.  Not so for
- * bytes of a file map, which can be lost until they have left: the end follows on its own.
+ * bytes of a file map, which can be lost until they have left: the end follows on its own, unless
+ * they use a window up: nghttp2 would hold it back, and the client has no reason to open another.
  */
 bool h2_stream_is_last(const struct h2_stream *s);
 

@@ -334,6 +334,94 @@ static void flow_control_windows_of_any_size_are_kept(void **state)
     }
 }
 
+/* A body that uses a window up to the byte ends with it: nobody need ever open it again. */
+static void a_window_used_up_holds_no_end_back(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/size?20000", "/pool?20000"};
+    for (int kind = 0; kind < 4; kind++) {
+        struct peer p;
+        peer_start(&p);
+        bool is_stream = kind / 2 == 0;
+        uint32_t id = 1;
+        if (is_stream) {
+            peer_setting(&p, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 20000);
+        } else {
+            peer_get(&p, id, "/pool?45535"); /* leaves 20000 of the connection's */
+            id += 2;
+        }
+        peer_turn(&p);
+        peer_get(&p, id, paths[kind % 2]);
+        peer_turn(&p);
+        assert_int_equal(peer_seen(&p, id)->body_len, 20000);
+        assert_true(peer_seen(&p, id)->has_ended);
+        assert_true(peer_deinit(&p));
+    }
+}
+
+/* Bytes of a map that are lost on their way: the stream is reset, or the connection is cut. */
+static void lost_bytes_never_look_whole(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct peer p;
+        peer_start(&p);
+        p.is_slow = true;
+        bool fills_window = kind >= 2; /* and has said its end with its last bytes */
+        if (fills_window)
+            peer_setting(&p, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 5000);
+        peer_turn(&p);
+        peer_take(&p, p.out.len);
+        peer_ask(&p, 1, kind % 2 == 0 ? END : 0, "POST", "/size?5000");
+        peer_get(&p, 3, "/pool?10");
+        peer_turn(&p);
+        enum weir_err err = h2_protocol.lose(p.session, &peer_map);
+        assert_int_equal(err, fills_window ? WEIR_IO : WEIR_OK);
+        if (err == WEIR_OK) {
+            p.is_slow = false;
+            peer_take(&p, p.out.len);
+            peer_pull(&p);
+            assert_false(peer_seen(&p, 1)->has_ended);
+            assert_int_equal(peer_seen(&p, 1)->rst_code, NGHTTP2_INTERNAL_ERROR);
+            assert_int_equal(peer_seen(&p, 3)->body_len, 10);
+        }
+        assert_true(peer_deinit(&p));
+    }
+}
+
+/* What has left is not lost any more, and what is of another map is not concerned. */
+static void bytes_that_have_left_cannot_be_lost(void **state)
+{
+    (void)state;
+    struct peer p;
+    peer_start(&p);
+    peer_setting(&p, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 5000);
+    peer_get(&p, 1, "/size?5000");
+    peer_ask(&p, 3, 0, "POST", "/size?5000");
+    peer_turn(&p);
+    assert_int_equal(h2_protocol.lose(p.session, &peer_map), WEIR_OK);
+    peer_pull(&p);
+    for (uint32_t id = 1; id <= 3; id += 2)
+        assert_true(peer_seen(&p, id)->has_ended);
+
+    /* Nor is a body whose end alone is left to send, beside one of the same map that is lost. */
+    p.is_slow = true;
+    peer_get(&p, 5, "/size?300");
+    peer_turn(&p);
+    peer_take(&p, p.out.len);
+    peer_get(&p, 7, "/size?300");
+    peer_turn(&p);
+    assert_int_equal(h2_protocol.lose(p.session, &peer_map), WEIR_OK);
+    p.is_slow = false;
+    peer_take(&p, p.out.len);
+    peer_pull(&p);
+    assert_true(peer_seen(&p, 5)->has_ended);
+    assert_false(peer_seen(&p, 5)->is_reset);
+    assert_false(peer_seen(&p, 7)->has_ended);
+    assert_true(peer_seen(&p, 7)->is_reset);
+    assert_true(peer_deinit(&p));
+}
+
 /* Requests of all kinds, which small budgets hold up at every frame. */
 static void say_a_bit_of_everything(struct peer *p)
 {
@@ -558,6 +646,9 @@ int main(void)
         cmocka_unit_test(sources_that_fail_are_not_held_against_the_peer),
         cmocka_unit_test(unusable_responses_end_their_stream),
         cmocka_unit_test(flow_control_windows_of_any_size_are_kept),
+        cmocka_unit_test(a_window_used_up_holds_no_end_back),
+        cmocka_unit_test(lost_bytes_never_look_whole),
+        cmocka_unit_test(bytes_that_have_left_cannot_be_lost),
         cmocka_unit_test(small_budgets_give_the_same_responses_as_large_ones),
         cmocka_unit_test(resets_find_frames_that_wait_for_room),
         cmocka_unit_test(cuts_of_the_input_change_nothing),
