@@ -19,13 +19,18 @@ uint64_t conn_now_ms(const struct conn *c)
 
 static uint64_t conn_deadline(const struct conn *c)
 {
+    /* until the protocol is known: by the preface, or after the handshake */
+    static const uint64_t opening_ms[] = {
+        [false] = LIMIT_PREFACE_MS,
+        [true] = LIMIT_HANDSHAKE_MS,
+    };
     uint64_t at = PROTOCOL_NO_DEADLINE;
     switch (c->state) {
     case CONN_OPEN:
         if (c->session != NULL)
             at = c->protocol->deadline(c->session);
         else
-            at = c->host.opened_ms + (c->tls != NULL ? LIMIT_HANDSHAKE_MS : LIMIT_PREFACE_MS);
+            at = c->host.opened_ms + opening_ms[c->tls != NULL];
         break;
     case CONN_LINGERING: at = c->linger_ms + LIMIT_LINGER_MS; break;
     case CONN_FLUSHING:

@@ -23,10 +23,12 @@
 
 static __thread uint64_t count;
 
+/* NOLINTBEGIN(readability-identifier-naming): the names are those of the C library */
 extern void *__libc_malloc(size_t len);
 extern void *__libc_calloc(size_t n, size_t len);
 extern void *__libc_realloc(void *ptr, size_t len);
 extern void *__libc_memalign(size_t align, size_t len);
+/* NOLINTEND(readability-identifier-naming) */
 
 OVERRIDE void *malloc(size_t len)
 {

@@ -213,9 +213,8 @@ enum config_outcome config_parse(int argc, char **argv, struct config *out)
         argv[0] = program;
 
     int code;
-    /* The command line is read before there is a second thread. */
-    while ((code = getopt_long(argc, argv, letters, longs, NULL)) !=
-           -1) { // NOLINT(concurrency-mt-unsafe): no second thread yet
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread yet
+    while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
         enum config_outcome outcome = set_option(out, code, optarg);
         if (outcome != CONFIG_RUN)
             return outcome;
