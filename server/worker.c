@@ -98,9 +98,10 @@ static void on_accept_timer(struct timer *t)
         io_accept_resume(w->io);
 }
 
-static void on_accept(void *ctx, const struct listener *l, int handle)
+static void on_accept(void *ctx, const struct listener *l, int handle, const struct sockaddr *peer)
 {
     struct worker *w = ctx;
+    (void)peer;
     if (handle < 0) {
         worker_pause_accept(w, -handle);
         return;
@@ -150,7 +151,7 @@ static void worker_drain(struct worker *w)
         return;
     w->is_draining = true;
     wheel_disarm(&w->wheel, &w->accept_timer);
-    io_accept_pause(w->io);
+    io_accept_end(w->io);
     worker_close_listeners(w);
     wheel_arm(&w->wheel, &w->drain_timer, w->clock.now_ms + LIMIT_DRAIN_MS);
     for (struct list *link = w->conns.next; link != &w->conns; link = link->next)
@@ -274,7 +275,13 @@ static enum weir_err worker_set_up(struct worker *w)
         .handler_ctx = w->files,
     };
     w->tls_env = (struct tls_env){.mem = w->mem, .clock = &w->clock, .stats = &w->tls_stats};
-    const struct io_env io_env = {&worker_events, w, w->mem, &w->stats};
+    const struct io_env io_env = {
+        .events = &worker_events,
+        .ctx = w,
+        .mem = w->mem,
+        .stats = &w->stats,
+        .zero_copy = w->config.zero_copy,
+    };
     err = io_new(w->config.io, &io_env, &w->io);
     for (size_t i = 0; err == WEIR_OK && i < w->config.listener_count; i++)
         err = io_listen(w->io, &w->config.listeners[i]);
@@ -286,6 +293,7 @@ static void worker_tear_down(struct worker *w)
     if (w->is_warm && w->config.allocations != NULL)
         w->result.allocations = w->config.allocations() - w->warm_allocations;
     worker_close_listeners(w);
+    io_end(w->io); /* what it holds of the memory; others may still wake it */
     files_free(w->files);
     w->result.stats = w->stats;
     w->result.tls_stats = w->tls_stats;
