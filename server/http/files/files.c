@@ -88,7 +88,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     files_init_options(f, config->server);
     if (getrandom(&f->random, sizeof(f->random), 0) != sizeof(f->random))
         f->random = (uintptr_t)f;
-    enum weir_err err = root_open(&f->root, config->root, stats);
+    enum weir_err err = root_open(&f->root, config->root, config->walks_paths, stats);
     if (err != WEIR_OK)
         goto fail;
     const struct cache_bounds bounds = {

@@ -24,6 +24,7 @@ struct files_config {
     size_t cached_bytes;                  /* memory for small files; 0: LIMIT_CACHED_BYTES */
     const struct cache_rule *cache_rules; /* the operator's own; the first that matches counts */
     size_t cache_rule_count;
+    bool walks_paths;         /* openat2(2) does not work here: see beneath.h */
     bool ignores_siblings;    /* precompressed files, NAME.br and its kin, are not looked for */
     bool lists_directories;   /* that have no index */
     struct weir_str fallback; /* path from the root, with '/', of the page that stands in for paths
