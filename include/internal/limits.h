@@ -45,6 +45,15 @@
 /* pending connections of a listener */
 #define LIMIT_BACKLOG 4096
 
+/* ---- disks ---- */
+
+/* threads of a worker that wait for disks: so many files on a disk that does not answer hold up
+ * others that are not in memory either, and never those that are */
+#define LIMIT_HELPERS 8
+/* ms from an end without delay, or of the drain, for which fetches under way are waited for; then
+ * their threads are left to the end of the process */
+#define LIMIT_FETCH_END_MS 1000
+
 /* ---- clocks ---- */
 
 /* ms from accept to the end of the TLS handshake; on breach: close */
