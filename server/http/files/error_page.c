@@ -25,7 +25,16 @@ static void page_release(void *ctx)
     mem_give(p);
 }
 
-static const struct weir_source page_source = {.read = page_read, .release = page_release};
+static bool page_is_intact(void *ctx)
+{
+    return file_source.is_intact(page_from(ctx)->file);
+}
+
+static const struct weir_source page_source = {
+    .read = page_read,
+    .is_intact = page_is_intact,
+    .release = page_release,
+};
 
 /* Fields of a representation that do not hold for a page that stands for another. */
 static bool is_dropped(struct weir_str name)

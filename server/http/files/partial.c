@@ -71,7 +71,16 @@ static void partial_release(void *ctx)
     mem_give(p);
 }
 
-static const struct weir_source partial_source = {.read = partial_read, .release = partial_release};
+static bool partial_is_intact(void *ctx)
+{
+    return file_source.is_intact(partial_from(ctx)->file);
+}
+
+static const struct weir_source partial_source = {
+    .read = partial_read,
+    .is_intact = partial_is_intact,
+    .release = partial_release,
+};
 
 static int range_print(char *out, size_t cap, const struct range *range, uint64_t size)
 {
