@@ -180,10 +180,9 @@ enum weir_err h2_stream_add_field(struct h2_stream *s, nghttp2_rcbuf *name, nght
 static void stream_answer(struct h2_stream *s, uint16_t status)
 {
     static const struct weir_field fields[] = {
-        {WEIR_STR_INIT("server"), WEIR_STR_INIT("weir")},
         {WEIR_STR_INIT("content-length"), WEIR_STR_INIT("0")},
     };
-    const struct weir_response resp = {.status = status, .fields = fields, .field_count = 2};
+    const struct weir_response resp = {.status = status, .fields = fields, .field_count = 1};
     weir_ignore(weir_respond(&s->request, &resp)); /* on failure the stream is reset */
 }
 

@@ -39,11 +39,15 @@ static struct files_config files_config_of(const struct config *config)
 {
     return (struct files_config){
         .root = config->dir,
-        .server = WEIR_STR("weir"),
         .walks_paths = !beneath_is_in_kernel(),
+        .server = {config->server, strlen(config->server)},
+        .cached_max = config->cache_files,
+        .cached_bytes = config->cache_size,
         .cache_rules = config->cache_rules,
         .cache_rule_count = config->cache_rule_count,
-        .fallback = {config->fallback, config->fallback != NULL ? strlen(config->fallback) : 0},
+        .ignores_siblings = config->ignores_siblings,
+        .lists_directories = config->lists_directories,
+        .fallback = {config->fallback, strlen(config->fallback)},
     };
 }
 

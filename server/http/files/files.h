@@ -34,7 +34,7 @@ struct files_config {
 /*
  * Borrowed: mem, clock, stats and all that config refers to, for as long as it lives.
  * Own:      files_free().
- * Err:      WEIR_CONFIG: the root cannot be read; said in one line.  WEIR_NOMEM.
+ * Err:      WEIR_CONFIG: the root or the fallback cannot be read; said in one line.  WEIR_NOMEM.
  */
 WEIR_MUST_USE
 enum weir_err files_new(const struct files_config *config, struct mem *mem,
