@@ -48,7 +48,7 @@ static const struct option_row rows[] = {
     {"key", OPTION_KEY, "FILE", "private key, PEM (default: it is in the --cert file)"},
     {"keylog", OPTION_KEYLOG, "FILE",
      "append TLS secrets, for Wireshark: whoever reads it reads all"},
-    {"aead", OPTION_AEAD, "auto|ipsec-mb|openssl", "who encrypts records (default auto)"},
+    {"aead", OPTION_AEAD, "auto|ipsec-mb|vaes|openssl", "who encrypts records (default auto)"},
     {"cache-control", OPTION_CACHE_CONTROL, "GLOB=VALUE",
      "cache-control of matching files; repeatable"},
     {"fallback", OPTION_FALLBACK, "FILE",
@@ -131,6 +131,7 @@ static enum config_outcome set_aead(struct config *c, const char *text)
     static const char *const names[] = {
         [TLS_AEAD_AUTO] = "auto",
         [TLS_AEAD_IPSEC_MB] = "ipsec-mb",
+        [TLS_AEAD_VAES] = "vaes",
         [TLS_AEAD_OPENSSL] = "openssl",
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -139,7 +140,7 @@ static enum config_outcome set_aead(struct config *c, const char *text)
             return CONFIG_RUN;
         }
     }
-    return bad("aead", text, "expected auto, ipsec-mb or openssl");
+    return bad("aead", text, "expected auto, ipsec-mb, vaes or openssl");
 }
 
 /* A value goes into a field of every response as it is (RFC 9110 5.5). */
