@@ -238,7 +238,7 @@ enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max)
         resp->source->read(resp->ctx, resp->body_offset + s->body_sent, max, &s->ready);
     WEIR_ASSERT(err != WEIR_OK || (s->ready.len > 0 && s->ready.len <= max));
     if (err == WEIR_OK && s->ready.buf->origin == WEIR_ORIGIN_MAPPED)
-        s->body = s->ready.buf;
+        s->body = weir_buf_whole(s->ready.buf);
     stream_set_waiting(s, err == WEIR_AGAIN);
     return err;
 }
