@@ -18,6 +18,8 @@
     X(close)                                                                                       \
     X(read)                                                                                        \
     X(openat2)                                                                                     \
+    X(openat)                                                                                      \
+    X(readlinkat)                                                                                  \
     X(fstat)                                                                                       \
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \

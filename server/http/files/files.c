@@ -19,6 +19,7 @@
 #include "error_page.h"
 #include "failure.h"
 #include "internal/limits.h"
+#include "internal/log.h"
 #include "listing.h"
 #include "mime.h"
 #include "negotiate.h"
@@ -100,7 +101,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     files_init_options(f, config->server);
     if (getrandom(&f->random, sizeof(f->random), 0) != sizeof(f->random))
         f->random = (uintptr_t)f;
-    enum weir_err err = root_open(&f->root, config->root, stats);
+    enum weir_err err = root_open(&f->root, config->root, config->walks_paths, stats);
     if (err != WEIR_OK)
         goto fail;
     const struct cache_bounds bounds = {
@@ -110,6 +111,13 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     err = cache_new(&f->env, clock, &bounds, &f->cache);
     if (err != WEIR_OK)
         goto fail;
+    struct resource *fallback;
+    if (f->fallback.len > 0 && cache_get(f->cache, f->fallback, &fallback) != 0) {
+        log_line(LV_ERROR, "cannot serve the fallback %s%.*s", config->root, (int)f->fallback.len,
+                 f->fallback.ptr);
+        err = WEIR_CONFIG;
+        goto fail;
+    }
     *out = f;
     return WEIR_OK;
 fail:

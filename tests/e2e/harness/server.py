@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+from . import sandbox
 from . import transport as transports
 
 START_TIMEOUT = 30  # seconds
@@ -43,9 +44,11 @@ def environment():
 
 
 class Server:
-    """Own: the process; stop() ends it.  `descriptors` bounds RLIMIT_NOFILE."""
+    """Own: the process; stop() ends it.  `descriptors` bounds RLIMIT_NOFILE, and openat2(2) fails
+    with the errno `openat2`, if it is given."""
 
-    def __init__(self, directory, transport, options=(), listen=None, descriptors=None):
+    def __init__(self, directory, transport, options=(), listen=None, descriptors=None,
+                 openat2=None):
         self.transport = transport
         self.stats = None
         self._log = tempfile.TemporaryFile(prefix="weir-log-")
@@ -54,7 +57,7 @@ class Server:
         self.command = [str(binary()), "--stats", "--no-pin", *listen, *options, str(directory)]
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
-            env=environment(), preexec_fn=_limit_to(descriptors))
+            env=environment(), preexec_fn=lambda: _confine(descriptors, openat2))
         self.addresses = self._wait_for_addresses(listen.count("-l") + listen.count("-s"))
 
     # ---- where it is ----
@@ -148,7 +151,8 @@ class Server:
         return addresses
 
 
-def _limit_to(descriptors):
-    if descriptors is None:
-        return None
-    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+def _confine(descriptors, openat2):
+    if descriptors is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    if openat2 is not None:
+        sandbox.refuse(sandbox.OPENAT2, openat2)
