@@ -232,7 +232,7 @@ enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max)
     WEIR_ASSERT(s->ready.buf == NULL);
     enum weir_err err = response_body_read(&s->response, s->body_sent, max, &s->ready);
     if (err == WEIR_OK && s->ready.buf->origin == WEIR_ORIGIN_MAPPED)
-        s->body = s->ready.buf;
+        s->body = weir_buf_whole(s->ready.buf);
     stream_set_waiting(s, err == WEIR_AGAIN);
     return err;
 }

@@ -48,13 +48,13 @@ struct h2_stream {
     size_t held_count;
 
     struct weir_response response;
-    uint64_t body_sent;      /* bytes of the body that were framed */
-    uint64_t window_granted; /* by WINDOW_UPDATE, to send them */
-    struct weir_slice ready; /* what nghttp2 was promised for the next DATA frame */
-    struct weir_buf *body;   /* Borrowed, to compare: the map that body bytes come from; or NULL */
-    struct list ending;      /* in the connection's list of those that wait to send their end */
-    uint64_t body_end;       /* session output offset behind the last byte of the body so far */
-    uint64_t framed_end;     /* and behind the last byte framed for it */
+    uint64_t body_sent;          /* bytes of the body that were framed */
+    uint64_t window_granted;     /* by WINDOW_UPDATE, to send them */
+    struct weir_slice ready;     /* what nghttp2 was promised for the next DATA frame */
+    const struct weir_buf *body; /* Borrowed, to compare: where bytes are mapped from; or NULL */
+    struct list ending;          /* in the connection's list of those that wait to send their end */
+    uint64_t body_end;           /* session output offset behind the last byte of the body so far */
+    uint64_t framed_end;         /* and behind the last byte framed for it */
 
     struct weir_field inline_fields[H2_FIELDS_INLINE];
     nghttp2_rcbuf *inline_held[H2_HELD_INLINE];

@@ -289,7 +289,9 @@ static enum weir_err worker_set_up(struct worker *w)
     enum weir_err err = mem_new(LIMIT_WORKER_MEMORY, &w->mem);
     if (err != WEIR_OK)
         return err;
-    err = files_new(w->config.files, w->mem, &w->clock, &w->stats, &w->files);
+    struct files_config files = *w->config.files;
+    files.fetcher = &w->fetcher;
+    err = files_new(&files, w->mem, &w->clock, &w->stats, &w->files);
     if (err != WEIR_OK)
         return err;
     w->env = (struct protocol_env){

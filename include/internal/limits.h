@@ -134,6 +134,12 @@
 /* bytes of memory for files that are small enough to be copied, all that belongs to them included:
  * some 30,000 of 1 KiB */
 #define LIMIT_CACHED_BYTES ((size_t)64 * 1024 * 1024)
+/* bytes that are kept mapped, in windows of 4 MiB: address space, which costs a page table of 4 MiB
+ * at most, and areas of the process, of which Linux allows 65530 */
+#define LIMIT_MAPPED_BYTES ((size_t)2 * 1024 * 1024 * 1024)
+/* ms for which pages of a map that were in memory are taken to be there still; asking costs 1 to
+ * 20 us per 512 KiB */
+#define LIMIT_RESIDENT_MS 1000
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 

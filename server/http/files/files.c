@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cache.h"
 #include "clock.h"
@@ -25,6 +26,7 @@
 #include "partial.h"
 #include "path.h"
 #include "range.h"
+#include "reader.h"
 #include "redirect.h"
 #include "root.h"
 
@@ -36,6 +38,7 @@
 struct files {
     struct root root;
     struct file_env env;
+    struct windows windows;
     struct failures failures;
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
@@ -80,10 +83,19 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     f->env = (struct file_env){
         .mem = mem,
         .root = &f->root,
+        .windows = &f->windows,
         .server = config->server,
         .cache_rules = config->cache_rules,
         .cache_rule_count = config->cache_rule_count,
         .ignores_siblings = config->ignores_siblings,
+    };
+    f->windows = (struct windows){
+        .mem = mem,
+        .clock = clock,
+        .stats = stats,
+        .fetcher = config->fetcher,
+        .ring = {.max = config->mapped_bytes == 0 ? LIMIT_MAPPED_BYTES : config->mapped_bytes},
+        .page_len = (size_t)sysconf(_SC_PAGESIZE),
     };
     failures_init(&f->failures, mem, config->server);
     files_init_options(f, config->server);
@@ -240,7 +252,10 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
     }
     if (is_get && (asks & ASKS_RANGE) && files_respond_range(f, r, file))
         return;
-    file_respond(r, file, is_get ? &file->whole : &file->head);
+    if (!is_get)
+        file_respond(r, file, &file->head);
+    else if (!reader_respond(r, file, &file->whole))
+        failures_answer(&f->failures, r, 503);
 }
 
 /* There is no file at the path: a list, or a page of the operator's, may stand in. */
