@@ -58,6 +58,11 @@ def assert_refused(done, status, *words):
     (["-l", "unix:"], "unix:"),
     (["-l", "unix:/" + "x" * 200], "unix:"),
     (["-l", ""], ""),
+    (["-l", "127.0.0.1:0,h3"], "127.0.0.1:0,h3"),
+    (["-l", "127.0.0.1:0,"], "127.0.0.1:0,"),
+    (["-l", ",h2"], ",h2"),
+    (["-s", "127.0.0.1:0,h2,http/1.1"], "127.0.0.1:0,h2,http/1.1"),
+    (["-s", "x" * 600 + ":0,h2"], "x"),
     (["/", "/tmp"], "/tmp"),
 ])
 def test_a_wrong_command_line_gets_one_line_and_status_2(weir, arguments, named):
@@ -150,7 +155,7 @@ def test_help_names_every_option(weir, option):
 
     assert (done.returncode, done.stderr) == (0, "")
     for name in ("-l", "--listen", "-w", "--workers", "--io", "--no-pin", "--check", "--stats",
-                 "--version", "--help", "DIR"):
+                 "--version", "--help", "DIR", ",h2", ",http/1.1"):
         assert name in done.stdout
 
 
