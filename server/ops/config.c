@@ -14,6 +14,8 @@
 #define WEIR_DEFAULT_DIR "/usr/share/weir/www"
 #endif
 
+#define ADDRESS_MAX 512 /* bytes; more than any address has */
+
 /* Options without a letter. */
 enum {
     OPTION_IO = 256,
@@ -83,6 +85,8 @@ static void print_help(void)
     }
     printf("\nPort 0 takes a free one; the port is printed.  Naming a listener replaces both "
            "defaults.\n"
+           "An address may end in \",h2\" or \",http/1.1\": the one protocol that is spoken "
+           "there.\n"
            "SIGTERM and SIGINT drain and stop; a second one stops at once.\n"
            "Exit status: 0 after a clean stop, 1 when it could not run, 2 for a wrong command "
            "line.\n");
@@ -94,6 +98,32 @@ static enum config_outcome bad(const char *option, const char *value, const char
     return CONFIG_BAD;
 }
 
+/*
+ * Take an address apart: what stands behind a comma is the one protocol that is spoken there.
+ * Err: WEIR_CONFIG, and `why` says what is wrong with it.
+ */
+static enum weir_err listener_parse(const char *text, struct config_listener *l, char *why,
+                                    size_t why_len)
+{
+    const char *comma = strrchr(text, ',');
+    if (comma == NULL)
+        return listen_address_parse(text, &l->address, why, why_len);
+    if (strcmp(comma + 1, "h2") == 0)
+        l->speaks = LISTENER_H2;
+    else if (strcmp(comma + 1, "http/1.1") == 0)
+        l->speaks = LISTENER_HTTP1;
+    char address[ADDRESS_MAX];
+    size_t len = (size_t)(comma - text);
+    if (l->speaks == LISTENER_ANY || len >= sizeof(address)) {
+        snprintf(why, why_len,
+                 "expected h2 or http/1.1 behind the comma, and an address before it");
+        return WEIR_CONFIG;
+    }
+    memcpy(address, text, len);
+    address[len] = '\0';
+    return listen_address_parse(address, &l->address, why, why_len);
+}
+
 static enum config_outcome add_listener(struct config *c, const char *text, bool is_tls)
 {
     const char *option = is_tls ? "tls" : "listen";
@@ -101,7 +131,7 @@ static enum config_outcome add_listener(struct config *c, const char *text, bool
         return bad(option, text, "there are too many listeners already");
     struct config_listener *l = &c->listeners[c->listener_count];
     char why[160];
-    if (listen_address_parse(text, &l->address, why, sizeof(why)) != WEIR_OK)
+    if (listener_parse(text, l, why, sizeof(why)) != WEIR_OK)
         return bad(option, text, why);
     l->is_tls = is_tls;
     c->listener_count++;

@@ -24,6 +24,7 @@
 struct config_listener {
     struct listen_address address;
     bool is_tls;
+    enum listener_speaks speaks;
 };
 
 struct config {

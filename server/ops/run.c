@@ -155,7 +155,11 @@ static enum weir_err start_worker(struct program *p, size_t i)
     if (config->is_pinned && p->cpus.count > 0)
         wc.cpu = p->cpus.ids[i % p->cpus.count];
     for (size_t l = 0; l < config->listener_count; l++)
-        wc.listeners[l] = (struct listener){p->fds[l][i], config->listeners[l].is_tls};
+        wc.listeners[l] = (struct listener){
+            .fd = p->fds[l][i],
+            .is_tls = config->listeners[l].is_tls,
+            .speaks = config->listeners[l].speaks,
+        };
     return worker_start(&wc, &p->workers[i]);
 }
 
@@ -187,9 +191,14 @@ static void print_listeners(const struct config *config)
         const struct config_listener *l = &config->listeners[i];
         char text[LISTEN_TEXT_MAX];
         listen_address_format(&l->address, text);
+        static const char *const alone[] = {
+            [LISTENER_ANY] = "",
+            [LISTENER_H2] = " (h2 alone)",
+            [LISTENER_HTTP1] = " (http/1.1 alone)",
+        };
         const char *scheme = l->is_tls ? "https://" : "http://";
         bool is_unix = l->address.addr.any.sa_family == AF_UNIX;
-        printf("weir: listening on %s%s\n", is_unix ? "" : scheme, text);
+        printf("weir: listening on %s%s%s\n", is_unix ? "" : scheme, text, alone[l->speaks]);
     }
     fflush(stdout);
 }

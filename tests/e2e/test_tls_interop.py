@@ -54,7 +54,8 @@ def test_curl_gets_100_mib(server, big_hash, options):
         digest = hashlib.file_digest(curl.stdout, "sha256")
     assert (curl.returncode, digest.hexdigest()) == (0, big_hash)
     server.stop()
-    assert server.stats["body"] == {"mapped": BIG_LEN, "pooled": 0, "copied": 0}
+    last = 1 if options else 0  # over HTTP/1.1 it is copied, once the others have left
+    assert server.stats["body"] == {"mapped": BIG_LEN - last, "pooled": 0, "copied": last}
 
 
 def test_curl_at_a_slow_pace(server, tree):

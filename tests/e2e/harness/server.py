@@ -154,7 +154,8 @@ class Server:
                 status = self.wait()
                 raise AssertionError(f"weir did not start (status {status}):\n{self.log()}")
             self._out += more
-            addresses = re.findall(r"^weir: listening on (.+)\n", self._out.decode(), re.MULTILINE)
+            addresses = re.findall(r"^weir: listening on (.+?)(?: \(.+ alone\))?\n",
+                                   self._out.decode(), re.MULTILINE)
         return addresses
 
 
