@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "helper.h"
 #include "internal/log.h"
 #include "internal/stats.h"
 
@@ -129,6 +130,7 @@ static void uring_on_wake(struct uring *u)
     if (u->is_ended)
         return;
     uring_watch_wake(u);
+    helper_deliver(u->helper);
     u->io.env.events->on_wake(u->io.env.ctx);
 }
 
@@ -190,6 +192,7 @@ static void uring_dispatch(struct uring *u, const struct io_uring_cqe *cqe)
     case URING_FIN: uring_on_fin(ptr); break;
     case URING_ACCEPT: uring_on_accept(u, ptr, res); break;
     case URING_WAKE: uring_on_wake(u); break;
+    case URING_FETCH: uring_on_fetch(ptr, res); break;
     case URING_OPS: break;
     }
 }
@@ -225,8 +228,8 @@ static void uring_turn(struct io *io)
 static void uring_end(struct io *io)
 {
     struct uring *u = uring_from(io);
-    if (!u->has_ring)
-        return;
+    if (!u->has_ring || u->populating > 0)
+        return; /* with fetches given up, the ring is left to the end of the process */
     uring_accept_end(io);
     u->is_ended = true;
     uring_cancel(u, URING_WAKE, u);
@@ -244,6 +247,8 @@ static void uring_free(struct io *io)
 {
     struct uring *u = uring_from(io);
     uring_end(io);
+    if (!helper_free(u->helper) || u->populating > 0)
+        return; /* somebody still wakes this loop, or writes to its ring */
     if (u->wake_fd != -1)
         close(u->wake_fd);
     free(u->is_local);
@@ -258,8 +263,11 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
         return WEIR_NOMEM;
     u->io = (struct io){.backend = &io_uring_backend, .env = *env};
     u->wake_fd = eventfd(0, EFD_CLOEXEC);
-    char why[URING_WHY_LEN] = "eventfd";
-    enum weir_err err = WEIR_IO;
+    enum weir_err err = helper_new(&u->io, &u->helper);
+    if (err != WEIR_OK)
+        goto fail;
+    char why[URING_WHY_LEN] = "no eventfd";
+    err = WEIR_IO;
     if (u->wake_fd != -1)
         err = uring_ring_open(&u->ring, without, &u->features, &u->files, why);
     if (err != WEIR_OK) {
@@ -303,6 +311,7 @@ const struct io_backend io_uring_backend = {
     .end_sending = uring_end_sending,
     .close = uring_close,
     .reset = uring_reset,
+    .fetch = uring_fetch,
     .turn = uring_turn,
     .wake = uring_wake,
 };

@@ -15,7 +15,7 @@
  * Thread:    the one that made the ring, but for uring_wake().
  *
  * Files: uring.c has the turn and the table; uring_ring.c set-up and probe; uring_accept.c,
- * uring_recv.c, uring_send.c, uring_zc.c and uring_close.c the requests.
+ * uring_recv.c, uring_send.c, uring_zc.c, uring_fetch.c and uring_close.c the requests.
  */
 #ifndef IO_URING_H
 #define IO_URING_H
@@ -52,6 +52,7 @@ enum uring_op {
     URING_FIN,     /* io_sock: shutdown() */
     URING_ACCEPT,  /* uring_accept */
     URING_WAKE,    /* the loop itself */
+    URING_FETCH,   /* uring_fetch */
     URING_OPS
 };
 #define URING_OP_MASK 15U
@@ -77,6 +78,7 @@ enum uring_feature {
     URING_HAS_RECV_CAP = 1 << 1,      /* 6.17: a bound of bytes per socket and turn */
     URING_HAS_SETSOCKOPT = 1 << 2,    /* 6.7: options of direct descriptors */
     URING_HAS_SEND_ZC = 1 << 3,       /* 6.2: zero-copy sends that tell whether they were any */
+    URING_HAS_MADVISE = 1 << 4,       /* 5.6, but it may be filtered */
 };
 
 /* An accept request; it owns the address that the kernel writes. */
@@ -127,6 +129,12 @@ struct uring_zc {
     struct weir_slice slices[]; /* Own */
 };
 
+/* Pages that the kernel makes resident. */
+struct uring_fetch {
+    struct uring *uring;
+    struct fetch *fetch; /* Borrowed */
+};
+
 struct uring {
     _Alignas(IO_SOCK_ALIGN) struct io io;
     struct io_uring ring;
@@ -136,6 +144,8 @@ struct uring {
     int wake_fd;
     uint64_t wake_count;   /* where a read of wake_fd goes */
     uint32_t pending;      /* completions that the kernel owes the loop itself */
+    uint32_t populating;   /* fetches that are with the kernel */
+    struct helper *helper; /* Own: carries out the others */
     bool is_paused;        /* accepting */
     bool accepts_no_more;  /* io_accept_end() was called */
     bool is_ended;         /* nothing is started any more */
@@ -249,6 +259,11 @@ bool uring_zc_is_due(const struct io_sock *s, size_t len);
 /* What a send of `count` entries needs, or NULL: send as usual then. */
 struct uring_zc *uring_zc_new(struct io_sock *s, size_t count);
 void uring_on_send_zc(struct uring_zc *z, int res, uint32_t flags);
+
+/* ---- uring_fetch.c ---- */
+
+void uring_fetch(struct io *io, struct fetch *f);
+void uring_on_fetch(struct uring_fetch *p, int res);
 
 /* ---- uring_close.c ---- */
 

@@ -13,6 +13,9 @@
 #define URING_SEND_ZC_REPORT_USAGE (1U << 3)
 #define URING_NOTIF_ZC_COPIED (1U << 31)
 
+/* Linux 5.14: madvise() reads pages in, and says what goes wrong. */
+#define URING_POPULATE_READ 22
+
 /* Linux 6.7: IORING_OP_URING_CMD on a socket sets an option. */
 #define URING_CMD_SETSOCKOPT 3
 

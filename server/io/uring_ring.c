@@ -69,7 +69,8 @@ static bool ring_knows(const struct io_uring_probe *probe, uint8_t op)
     return op <= probe->last_op && (probe->ops[op].flags & IO_URING_OP_SUPPORTED) != 0;
 }
 
-static enum weir_err ring_check_ops(struct io_uring *ring, bool *has_zc, char why[URING_WHY_LEN])
+static enum weir_err ring_check_ops(struct io_uring *ring, unsigned *features, bool *has_zc,
+                                    char why[URING_WHY_LEN])
 {
     struct io_uring_probe *probe = io_uring_get_probe_ring(ring);
     if (probe == NULL) {
@@ -84,6 +85,8 @@ static enum weir_err ring_check_ops(struct io_uring *ring, bool *has_zc, char wh
         err = WEIR_IO;
     }
     *has_zc = ring_knows(probe, IORING_OP_SEND_ZC) && ring_knows(probe, IORING_OP_SENDMSG_ZC);
+    if (ring_knows(probe, IORING_OP_MADVISE))
+        *features |= URING_HAS_MADVISE;
     io_uring_free_probe(probe);
     return err;
 }
@@ -188,7 +191,7 @@ enum weir_err uring_ring_open(struct io_uring *ring, unsigned without, unsigned 
     if (err != WEIR_OK)
         return err;
     bool has_zc = false;
-    err = ring_check_ops(ring, &has_zc, why);
+    err = ring_check_ops(ring, features, &has_zc, why);
     if (err == WEIR_OK)
         err = ring_check_sockets(ring, has_zc, features, why);
     if (err == WEIR_OK)
@@ -212,6 +215,7 @@ enum weir_err uring_try(char why[URING_WHY_LEN])
         {URING_HAS_RECV_CAP, "recv_cap"},
         {URING_HAS_SETSOCKOPT, "setsockopt"},
         {URING_HAS_SEND_ZC, "zero_copy"},
+        {URING_HAS_MADVISE, "madvise"},
     };
     struct io_uring ring;
     unsigned features;
