@@ -14,8 +14,11 @@ static bool skip_quoted(struct weir_str s, size_t *at)
     return false;
 }
 
-/* The text up to the next comma that is not within quotes, which is stepped over as well. */
-static bool next_member(struct weir_str s, size_t *at, struct weir_str *member)
+/*
+ * The text up to the next comma that is not within quotes, which is stepped over as well; another
+ * member is to follow then.
+ */
+static bool next_member(struct weir_str s, size_t *at, struct weir_str *member, bool *has_more)
 {
     size_t begin = *at;
     while (*at < s.len && s.ptr[*at] != ',') {
@@ -23,7 +26,8 @@ static bool next_member(struct weir_str s, size_t *at, struct weir_str *member)
             return false;
     }
     *member = (struct weir_str){s.ptr + begin, *at - begin};
-    *at += *at < s.len;
+    *has_more = *at < s.len;
+    *at += *has_more;
     return true;
 }
 
@@ -75,9 +79,10 @@ static bool priority_take(struct priority *p, struct weir_str member)
 void priority_parse(struct priority *p, struct weir_str value)
 {
     struct priority found = {p->urgency, p->is_incremental, true};
-    for (size_t at = 0; at < value.len;) {
+    bool has_more = value.len > 0;
+    for (size_t at = 0; has_more;) {
         struct weir_str member;
-        if (!next_member(value, &at, &member) || !priority_take(&found, bare(member)))
+        if (!next_member(value, &at, &member, &has_more) || !priority_take(&found, bare(member)))
             return;
     }
     *p = found;
