@@ -100,6 +100,13 @@ static void describe_validators(struct file *f, char mark)
     }
 }
 
+/* What RFC 9218 4.1 counts upwards from the first. */
+static int8_t urgency_of(const char *path)
+{
+    return (int8_t)(MIME_URGENCY_DEFAULT -
+                    mime_find((struct weir_str){path, strlen(path)})->urgency);
+}
+
 /* Who gets the fallback depends on what it accepts: others get a 404. */
 static struct weir_str vary_of(bool is_fallback, bool has_siblings)
 {
@@ -156,6 +163,7 @@ void file_describe(struct file *f, const struct file_env *env, const char *path,
         .source = &file_source,
         .ctx = f,
     };
+    f->whole.urgency = urgency_of(path);
     describe_fields(f, env, path, coding, has_siblings);
     f->head = f->whole;
     f->whole.body_len = f->size;
