@@ -38,6 +38,7 @@ static int on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t
 /* A new stream: take it, or refuse it while too many are in flight. */
 static int open_stream(struct h2_conn *h, int32_t id)
 {
+    bool is_ranked = ids_has_signal(&h->ids, (uint32_t)id);
     ids_open(&h->ids, (uint32_t)id);
     if (h->state >= H2_LEAVING)
         return 0; /* the GOAWAY that is queued does not name it, and closes it when it is sent */
@@ -60,6 +61,7 @@ static int open_stream(struct h2_conn *h, int32_t id)
         h2_conn_fail_with(h, WEIR_NOMEM);
         return go_on(h);
     }
+    s->is_ranked = is_ranked;
     h2_conn_add_stream(h, s);
     h->section.stream = s;
     return 0;
@@ -112,8 +114,15 @@ static void on_window_update(struct h2_conn *h, const nghttp2_window_update *upd
 static void on_priority_update(struct h2_conn *h, const nghttp2_extension *frame)
 {
     const nghttp2_ext_priority_update *update = frame->payload;
-    if (update->stream_id == 0)
+    if (update->stream_id == 0) {
         h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR);
+        return;
+    }
+    struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, update->stream_id);
+    if (s != NULL)
+        s->is_ranked = true;
+    else
+        ids_signal(&h->ids, (uint32_t)update->stream_id);
 }
 
 static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)

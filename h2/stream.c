@@ -30,6 +30,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->has_trailers = false;
     s->is_received = false;
     s->is_oversize = false;
+    s->is_ranked = false;
     s->is_handed = false;
     s->is_answered = false;
     s->is_waiting = false;
@@ -266,6 +267,24 @@ static ssize_t on_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t max
 }
 
 /*
+ * Place a response among others as its handler finds it urgent, where the client has no wish.
+ * Err: WEIR_NOMEM.
+ */
+static enum weir_err stream_place(struct h2_stream *s)
+{
+    const struct weir_response *resp = &s->response;
+    if (resp->urgency == 0 || resp->body_len == 0 || s->is_ranked ||
+        weir_request_find(&s->request, WEIR_STR("priority")) != NULL)
+        return WEIR_OK;
+    const nghttp2_extpri place = {
+        .urgency = (uint32_t)(NGHTTP2_EXTPRI_DEFAULT_URGENCY - resp->urgency),
+    };
+    /* A PRIORITY_UPDATE that is still to come goes before it. */
+    int rv = nghttp2_session_change_extpri_stream_priority(s->h->ng, s->id, &place, 0);
+    return rv == NGHTTP2_ERR_NOMEM ? WEIR_NOMEM : WEIR_OK;
+}
+
+/*
  * Queue HEADERS, and DATA if there is a body.  s->response is set.
  * nghttp2 is told of :status alone: output.c puts the field section in its place.
  */
@@ -278,6 +297,8 @@ static enum weir_err stream_submit(struct h2_stream *s)
                  resp->status, resp->field_count, (unsigned long long)h->host->id, s->id);
         return WEIR_STREAM;
     }
+    if (stream_place(s) != WEIR_OK)
+        return WEIR_NOMEM;
     static uint8_t name[] = ":status";
     static uint8_t value[] = "200";
     const nghttp2_nv status = {

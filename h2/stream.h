@@ -35,6 +35,7 @@ struct h2_stream {
     bool has_trailers; /* a second field section has begun */
     bool is_received;  /* END_STREAM came: the request is complete */
     bool is_oversize;  /* it went over a limit that is answered by a status */
+    bool is_ranked;    /* the client has given it a priority by a frame */
     bool is_handed;    /* the handler has been called */
     bool is_answered;  /* the handler has answered */
     bool is_waiting;   /* the source has said AGAIN and is to call weir_response_resume() */
