@@ -11,6 +11,7 @@
 #include "internal/log.h"
 #include "conn.h"
 #include "mem.h"
+#include "ready_heads.h"
 
 /* ---- the lists of connections ---- */
 
@@ -266,7 +267,11 @@ static enum weir_err worker_set_up(struct worker *w)
     err = files_new(w->config.files, w->mem, &w->clock, &w->stats, &w->files);
     if (err != WEIR_OK)
         return err;
+    err = ready_heads_new(w->mem, &w->heads);
+    if (err != WEIR_OK)
+        return err;
     w->env = (struct protocol_env){
+        .heads = w->heads,
         .mem = w->mem,
         .clock = &w->clock,
         .stats = &w->stats,
@@ -287,6 +292,7 @@ static void worker_tear_down(struct worker *w)
         w->result.allocations = w->config.allocations() - w->warm_allocations;
     worker_close_listeners(w);
     files_free(w->files);
+    ready_heads_free(w->heads);
     w->result.stats = w->stats;
     w->result.tls_stats = w->tls_stats;
     if (w->mem != NULL)

@@ -136,6 +136,8 @@
 #define LIMIT_FIELD_LINE ((size_t)8 * 1024)
 /* bytes of a method; the longest registered one has 17 (RFC 9110 16.1); on breach: 501 */
 #define LIMIT_METHOD_LEN ((size_t)32)
+/* heads of responses that a worker keeps ready-made, of some 300 bytes each */
+#define LIMIT_READY_HEADS 1024
 /* requests of a connection that wait for their response; on breach: input is left alone */
 #define LIMIT_PIPELINED 16
 /* bytes that came although the queue is full; a connection that heeds wants_input() has at most
