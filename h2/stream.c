@@ -272,6 +272,8 @@ static enum weir_err stream_submit(struct h2_stream *s)
     };
     nghttp2_data_provider body = {.source = {.ptr = s}, .read_callback = on_read};
     int rv = nghttp2_submit_response(h->ng, s->id, &status, 1, resp->body_len > 0 ? &body : NULL);
+    if (resp->body_len > 0)
+        progress_begin(h, s);
     if (rv == NGHTTP2_ERR_NOMEM)
         return WEIR_NOMEM;
     return rv == 0 ? WEIR_OK : WEIR_STREAM;
@@ -314,6 +316,7 @@ static void on_resume(struct weir_request *r)
     if (s->h == NULL || s->is_closed)
         return;
     stream_set_waiting(s, false);
+    progress_begin(s->h, s);
     /* That nothing was deferred is what we want. */
     if (nghttp2_session_resume_data(s->h->ng, s->id) == NGHTTP2_ERR_NOMEM)
         h2_conn_fail_with(s->h, WEIR_NOMEM);

@@ -13,6 +13,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "list.h"
+#include "progress.h"
 #include "weir/request.h"
 #include "weir/response.h"
 
@@ -37,7 +38,7 @@ struct h2_stream {
     bool is_waiting;   /* the source has said AGAIN and is to call weir_response_resume() */
     bool is_closed;    /* nghttp2 has closed the stream */
     bool is_complete;  /* END_STREAM was sent */
-    bool is_lost;      /* bytes of its body were lost: it has been reset */
+    bool is_lost;      /* its body was lost, or held back by the client: it has been reset */
 
     struct weir_request request;
     size_t field_cap;          /* of fields */
@@ -55,6 +56,7 @@ struct h2_stream {
     struct list ending;      /* in the connection's list of those that wait to send their end */
     uint64_t body_end;       /* session output offset behind the last byte of the body so far */
     uint64_t framed_end;     /* and behind the last byte framed for it */
+    struct progress_mark progress; /* while a body is under way */
 
     struct weir_field inline_fields[H2_FIELDS_INLINE];
     nghttp2_rcbuf *inline_held[H2_HELD_INLINE];
