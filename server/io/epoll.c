@@ -460,7 +460,7 @@ static enum weir_err epoll_open(const struct io_env *env, struct io **out)
     struct io_epoll *e = calloc(1, sizeof(*e));
     if (e == NULL)
         return WEIR_NOMEM;
-    e->io = (struct io){.backend = &io_epoll, .env = *env};
+    e->io = (struct io){.backend = &io_epoll_backend, .env = *env};
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (helper_new(&e->io, &e->helper) != WEIR_OK) {
@@ -478,7 +478,7 @@ static enum weir_err epoll_open(const struct io_env *env, struct io **out)
     return WEIR_OK;
 }
 
-const struct io_backend io_epoll = {
+const struct io_backend io_epoll_backend = {
     .name = "epoll",
     .open = epoll_open,
     .end = epoll_end,

@@ -126,8 +126,8 @@ struct io_backend {
     void (*wake)(struct io *io);
 };
 
-extern const struct io_backend io_epoll;
-extern const struct io_backend io_uring;
+extern const struct io_backend io_epoll_backend;
+extern const struct io_backend io_uring_backend;
 
 /* What every back end's object starts with. */
 struct io {

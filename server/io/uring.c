@@ -270,7 +270,7 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
     struct uring *u = calloc(1, sizeof(*u));
     if (u == NULL)
         return WEIR_NOMEM;
-    u->io = (struct io){.backend = &io_uring, .env = *env};
+    u->io = (struct io){.backend = &io_uring_backend, .env = *env};
     u->wake_fd = eventfd(0, EFD_CLOEXEC);
     u->leave_ms = LIMIT_WRITE_STALL_MS;
     list_init(&u->leaving);
@@ -303,7 +303,7 @@ static enum weir_err uring_open(const struct io_env *env, struct io **out)
     return uring_open_without(env, 0, out);
 }
 
-const struct io_backend io_uring = {
+const struct io_backend io_uring_backend = {
     .name = "uring",
     .spares_descriptors = true,
     .open = uring_open,

@@ -130,7 +130,7 @@ static void skip_without_uring(const struct loop_kind *kind)
 {
     const struct io_backend *backend;
     char note[IO_NOTE_LEN];
-    if (kind->backend != &io_uring || io_choose(IO_CHOICE_URING, &backend, note) == WEIR_OK)
+    if (kind->backend != &io_uring_backend || io_choose(IO_CHOICE_URING, &backend, note) == WEIR_OK)
         return;
     print_message("%s\n", note);
     skip();

@@ -466,10 +466,10 @@ static void a_wait_ends_when_its_time_is_over(void **state)
 #define ALL_FEATURES UINT32_MAX
 
 static struct loop_kind kinds[] = {
-    {.name = "epoll", .backend = &io_epoll},
-    {.name = "uring", .backend = &io_uring},
-    {.name = "uring of an old kernel", .backend = &io_uring, .without = ALL_FEATURES},
-    {.name = "uring with zero copy", .backend = &io_uring, .zero_copy = IO_ZERO_COPY_ON},
+    {.name = "epoll", .backend = &io_epoll_backend},
+    {.name = "uring", .backend = &io_uring_backend},
+    {.name = "uring of an old kernel", .backend = &io_uring_backend, .without = ALL_FEATURES},
+    {.name = "uring with zero copy", .backend = &io_uring_backend, .zero_copy = IO_ZERO_COPY_ON},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 

@@ -64,7 +64,7 @@ static int set_up(void **state)
     const struct io_backend *backend = *state;
     const struct io_backend *possible;
     char note[IO_NOTE_LEN];
-    if (backend == &io_uring && io_choose(IO_CHOICE_URING, &possible, note) != WEIR_OK) {
+    if (backend == &io_uring_backend && io_choose(IO_CHOICE_URING, &possible, note) != WEIR_OK) {
         print_message("%s\n", note);
         skip();
     }
@@ -272,8 +272,8 @@ static void one_that_never_ends_is_given_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS((void *)(uintptr_t)&io_epoll),
-        TESTS((void *)(uintptr_t)&io_uring),
+        TESTS((void *)(uintptr_t)&io_epoll_backend),
+        TESTS((void *)(uintptr_t)&io_uring_backend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

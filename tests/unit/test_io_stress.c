@@ -95,12 +95,12 @@ static void side_act(struct side *s, struct rng *r)
         if (s->ends == 0)
             io_recv_start(&s->sock);
         break;
-    case 8: io_limit_unsent(&s->sock, 16384 << rng_below(r, 6)); break;
+    case 8: io_limit_unsent(&s->sock, (size_t)16384 << rng_below(r, 6)); break;
     default:
-        if (s->sock.sending != NULL)
+        if (s->sock.sending != NULL || mem_is_low(loop.mem))
             break;
         if (s->out.len == 0)
-            side_append(&loop, s, 0, rng_below(r, PIECE_MAX) + 1, rng_below(r, 16000) + 1);
+            side_append(&loop, s, 0, rng_below(r, PIECE_MAX) + 1, rng_below(r, 15000) + 1000);
         io_send(&s->sock, &s->out);
         break;
     }
@@ -142,10 +142,10 @@ static void nothing_is_lost_whatever_happens_when(void **state)
 }
 
 static struct loop_kind kinds[] = {
-    {.name = "epoll", .backend = &io_epoll},
-    {.name = "uring", .backend = &io_uring},
-    {.name = "uring of an old kernel", .backend = &io_uring, .without = UINT32_MAX},
-    {.name = "uring with zero copy", .backend = &io_uring, .zero_copy = IO_ZERO_COPY_ON},
+    {.name = "epoll", .backend = &io_epoll_backend},
+    {.name = "uring", .backend = &io_uring_backend},
+    {.name = "uring of an old kernel", .backend = &io_uring_backend, .without = UINT32_MAX},
+    {.name = "uring with zero copy", .backend = &io_uring_backend, .zero_copy = IO_ZERO_COPY_ON},
 };
 
 int main(void)

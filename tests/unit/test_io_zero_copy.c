@@ -16,13 +16,13 @@
 
 static struct loop loop;
 static const struct loop_kind on = {
-    .name = "on", .backend = &io_uring, .zero_copy = IO_ZERO_COPY_ON};
+    .name = "on", .backend = &io_uring_backend, .zero_copy = IO_ZERO_COPY_ON};
 static const struct loop_kind automatic = {
-    .name = "auto", .backend = &io_uring, .zero_copy = IO_ZERO_COPY_AUTO};
+    .name = "auto", .backend = &io_uring_backend, .zero_copy = IO_ZERO_COPY_AUTO};
 static const struct loop_kind off = {
-    .name = "off", .backend = &io_uring, .zero_copy = IO_ZERO_COPY_OFF};
+    .name = "off", .backend = &io_uring_backend, .zero_copy = IO_ZERO_COPY_OFF};
 static const struct loop_kind unable = {.name = "a kernel without",
-                                        .backend = &io_uring,
+                                        .backend = &io_uring_backend,
                                         .without = URING_HAS_SEND_ZC,
                                         .zero_copy = IO_ZERO_COPY_ON};
 
