@@ -75,7 +75,7 @@ void conn_on_closed(struct io_sock *s);
 WEIR_MUST_USE
 enum weir_err conn_new(struct worker *w, const struct listener *l, int handle);
 
-/* Pull from the session and send; called by the worker once per turn for a dirty connection. */
+/* Pull from the session and send, if nothing is being sent. */
 void conn_flush(struct conn *c);
 
 /* Go on with the handshake of a connection that waited. */
