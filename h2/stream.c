@@ -119,7 +119,7 @@ static enum weir_err stream_grow(struct h2_stream *s)
 }
 
 /* Put a field where the handler looks for it.  Err: WEIR_NOMEM. */
-static enum weir_err stream_place(struct h2_stream *s, const struct hpack_entry *e)
+static enum weir_err stream_put(struct h2_stream *s, const struct hpack_entry *e)
 {
     struct weir_request *r = &s->request;
     switch (e->kind) {
@@ -148,7 +148,7 @@ enum weir_err h2_stream_add_field(struct h2_stream *s, const struct hpack_entry 
 {
     enum weir_err err = WEIR_OK;
     if (s->is_request && (!s->is_oversize || field_kind_is_pseudo(e->kind))) {
-        err = stream_place(s, e);
+        err = stream_put(s, e);
         if (err == WEIR_OK) {
             s->held[s->held_count++] = e;
             return WEIR_OK;
@@ -195,11 +195,11 @@ static void stream_answer(struct h2_stream *s, uint16_t status)
     weir_ignore(weir_respond(&s->request, &resp)); /* on failure the stream is reset */
 }
 
-/* What the request says of its urgency (RFC 9218 5). */
+/* What the request says of its urgency (RFC 9218 5), unless a PRIORITY_UPDATE has said more. */
 static void stream_apply_priority(struct h2_stream *s)
 {
     const nghttp2_extpri priority = {s->priority.urgency, s->priority.is_incremental};
-    if (s->priority.is_given &&
+    if (s->priority.is_given && !s->is_ranked &&
         nghttp2_session_change_extpri_stream_priority(s->h->ng, s->id, &priority, 0) != 0)
         h2_conn_fail_with(s->h, WEIR_NOMEM);
 }
@@ -273,8 +273,7 @@ static ssize_t on_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t max
 static enum weir_err stream_place(struct h2_stream *s)
 {
     const struct weir_response *resp = &s->response;
-    if (resp->urgency == 0 || resp->body_len == 0 || s->is_ranked ||
-        weir_request_find(&s->request, WEIR_STR("priority")) != NULL)
+    if (resp->urgency == 0 || resp->body_len == 0 || s->is_ranked || s->priority.is_given)
         return WEIR_OK;
     const nghttp2_extpri place = {
         .urgency = (uint32_t)(NGHTTP2_EXTPRI_DEFAULT_URGENCY - resp->urgency),
