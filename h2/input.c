@@ -180,7 +180,7 @@ static uint32_t input_judge(struct h2_conn *h, const struct frame_head *head)
 static void input_on_window(struct h2_conn *h)
 {
     uint32_t granted = id_at(h->input.bytes); /* a number of 31 bits as well */
-    uint32_t rest = granted > 0 ? window_grant(h, granted) : 0;
+    uint32_t rest = granted > 0 ? send_window_grant(h, granted) : 0;
     if (rest > 0 || granted == 0) { /* nothing at all is an error that nghttp2 sees */
         const uint8_t frame[FRAME_HEAD_LEN + WINDOW_UPDATE_LEN] = {
             [2] = WINDOW_UPDATE_LEN,      [3] = NGHTTP2_WINDOW_UPDATE, [9] = (uint8_t)(rest >> 24),

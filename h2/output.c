@@ -100,7 +100,7 @@ static enum weir_err output_joined(struct h2_conn *h, struct h2_stream *s)
     struct weir_slice ready = s->ready;
     s->ready = (struct weir_slice){0};
     size_t len = ready.len;
-    window_keep_promise(h, (uint32_t)len);
+    send_window_keep_promise(h, (uint32_t)len);
     enum weir_err err = response_body_append(h->out, ready, h->env->stats);
     output_on_data(h, s, len);
     return err;
@@ -203,9 +203,9 @@ ssize_t h2_output_read(struct h2_stream *s, size_t max, uint32_t *flags)
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (max > LIMIT_DATA_FRAME)
         max = LIMIT_DATA_FRAME;
-    int64_t left = window_left(s->h); /* of which nghttp2 does not know all */
+    int64_t left = send_window_left(s->h); /* of which nghttp2 does not know all */
     if (left <= 0 && s->body_sent != s->response.body_len) {
-        window_starve(s);
+        send_window_starve(s);
         return NGHTTP2_ERR_DEFERRED;
     }
     if (left > 0 && max > (uint64_t)left)

@@ -82,7 +82,7 @@ void h2_stream_release_response(struct h2_stream *s)
     list_remove(&s->ending);
     stream_set_waiting(s, false);
     if (s->is_joined && s->h != NULL && s->ready.buf != NULL)
-        window_break_promise(s->h, (uint32_t)s->ready.len);
+        send_window_break_promise(s->h, (uint32_t)s->ready.len);
     weir_slice_drop(&s->ready);
     const struct weir_source *source = s->response.source;
     s->response.source = NULL;
@@ -235,7 +235,7 @@ void h2_stream_dispatch(struct h2_stream *s)
 /* The next DATA frame leaves no window for one behind it, not even for an empty one. */
 static bool stream_fills_window(const struct h2_stream *s)
 {
-    return !window_fits(s, s->ready.len + 1);
+    return !send_window_fits(s, s->ready.len + 1);
 }
 
 bool h2_stream_is_last(const struct h2_stream *s)
@@ -304,7 +304,7 @@ static bool stream_join(struct h2_stream *s)
     struct h2_conn *h = s->h;
     uint64_t len = s->response.body_len;
     if (len > LIMIT_DATA_FRAME || h->window.promised + len > LIMIT_JOINED_BODIES ||
-        !window_fits(s, len))
+        !send_window_fits(s, len))
         return false;
     enum weir_err err = response_body_read(&s->response, 0, (size_t)len, &s->ready);
     stream_set_waiting(s, err == WEIR_AGAIN);
@@ -315,7 +315,7 @@ static bool stream_join(struct h2_stream *s)
         return false;
     }
     s->is_joined = true;
-    window_promise(h, (uint32_t)len);
+    send_window_promise(h, (uint32_t)len);
     return true;
 }
 
