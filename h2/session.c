@@ -245,6 +245,7 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     h->idle_ms = env->clock->now_ms;
     budget_init(&h->budget, h->idle_ms);
     input_init(&h->input);
+    send_window_init(&h->window);
     section_init(&h->section, env->mem);
 
     if (h2_memory_init(&h->memory, env->mem) != WEIR_OK ||
@@ -371,6 +372,8 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
     h2_conn_reap_streams(h);
     if (list_first(&h->ending) != NULL)
         conn_resume_ending(h);
+    if (send_window_is_waited_for(h))
+        send_window_resume(h);
     h->is_pumping = true;
     h->is_blocked = false;
     h->out = out;
@@ -386,6 +389,8 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
         h->fatal = rv == NGHTTP2_ERR_NOMEM ? WEIR_NOMEM : WEIR_IO;
     if (h2_conn_is_spent(h) || h->fatal != WEIR_OK)
         return h->fatal;
+    if (send_window_is_waited_for(h))
+        return WEIR_AGAIN; /* what was just reset has made room */
     if (conn_is_over(h))
         return WEIR_CLOSED;
     return h->is_blocked || list_first(&h->ending) != NULL ? WEIR_AGAIN : WEIR_OK;

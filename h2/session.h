@@ -18,6 +18,7 @@
 #include "memory.h"
 #include "section.h"
 #include "stream.h"
+#include "send_window.h"
 
 /*
  * OPEN ──▶ NOTIFIED ──▶ LEAVING ──▶ ENDING
@@ -52,6 +53,7 @@ struct h2_conn {
 
     struct budget budget;
     struct input input;
+    struct send_window window;
     struct section section;
     struct fields_encoder fields;
     struct ids ids;

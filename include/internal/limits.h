@@ -108,6 +108,10 @@
 /* bytes of a DATA frame that we send: SETTINGS_MAX_FRAME_SIZE may allow more, nghttp2 makes none */
 #define LIMIT_DATA_FRAME 16384
 
+/* bytes of small bodies that leave with their HEADERS, whose turn it is at once: a quarter of what
+ * may be staged, and so be past reordering, anyway; what goes beyond is sent by its priority */
+#define LIMIT_JOINED_BODIES ((size_t)64 * 1024)
+
 /* streams, counted until handler and buffers are gone; on breach: REFUSED_STREAM */
 #define LIMIT_STREAMS 100
 /* bytes of a request body that may be on their way: stream and connection window */
