@@ -14,9 +14,12 @@
 #define WEIR_DEFAULT_DIR "/usr/share/weir/www"
 #endif
 
+#define ADDRESS_MAX 512 /* bytes; more than any address has */
+
 /* Options without a letter. */
 enum {
     OPTION_IO = 256,
+    OPTION_ZERO_COPY,
     OPTION_NO_PIN,
     OPTION_CERT,
     OPTION_KEY,
@@ -48,7 +51,7 @@ static const struct option_row rows[] = {
     {"key", OPTION_KEY, "FILE", "private key, PEM (default: it is in the --cert file)"},
     {"keylog", OPTION_KEYLOG, "FILE",
      "append TLS secrets, for Wireshark: whoever reads it reads all"},
-    {"aead", OPTION_AEAD, "auto|ipsec-mb|openssl", "who encrypts records (default auto)"},
+    {"aead", OPTION_AEAD, "auto|ipsec-mb|vaes|openssl", "who encrypts records (default auto)"},
     {"cache-control", OPTION_CACHE_CONTROL, "GLOB=VALUE",
      "cache-control of matching files; repeatable"},
     {"fallback", OPTION_FALLBACK, "FILE",
@@ -60,7 +63,9 @@ static const struct option_row rows[] = {
     {"cache-files", OPTION_CACHE_FILES, "N", "large files kept open, each worker's (default 1024)"},
     {"server", OPTION_SERVER, "NAME", "value of the field server; '': none (default weir)"},
     {"workers", 'w', "N", "threads (default: the CPUs it may run on)"},
-    {"io", OPTION_IO, "auto|epoll", "how to wait for the network (default auto)"},
+    {"io", OPTION_IO, "auto|uring|epoll", "how to talk to the network (default auto)"},
+    {"zero-copy", OPTION_ZERO_COPY, "auto|on|off",
+     "send pages themselves, with uring: auto where the kernel need not copy (default auto)"},
     {"no-pin", OPTION_NO_PIN, NULL, "do not bind each worker to a CPU"},
     {"check", OPTION_CHECK, NULL, "read and check everything, say what is wrong, exit"},
     {"stats", OPTION_STATS, NULL, "print the counters as JSON at exit"},
@@ -83,6 +88,8 @@ static void print_help(void)
     }
     printf("\nPort 0 takes a free one; the port is printed.  Naming a listener replaces both "
            "defaults.\n"
+           "An address may end in \",h2\" or \",http/1.1\": the one protocol that is spoken "
+           "there.\n"
            "SIGTERM and SIGINT drain and stop; a second one stops at once.\n"
            "Exit status: 0 after a clean stop, 1 when it could not run, 2 for a wrong command "
            "line.\n");
@@ -94,6 +101,32 @@ static enum config_outcome bad(const char *option, const char *value, const char
     return CONFIG_BAD;
 }
 
+/*
+ * Take an address apart: what stands behind a comma is the one protocol that is spoken there.
+ * Err: WEIR_CONFIG, and `why` says what is wrong with it.
+ */
+static enum weir_err listener_parse(const char *text, struct config_listener *l, char *why,
+                                    size_t why_len)
+{
+    const char *comma = strrchr(text, ',');
+    if (comma == NULL)
+        return listen_address_parse(text, &l->address, why, why_len);
+    if (strcmp(comma + 1, "h2") == 0)
+        l->speaks = LISTENER_H2;
+    else if (strcmp(comma + 1, "http/1.1") == 0)
+        l->speaks = LISTENER_HTTP1;
+    char address[ADDRESS_MAX];
+    size_t len = (size_t)(comma - text);
+    if (l->speaks == LISTENER_ANY || len >= sizeof(address)) {
+        snprintf(why, why_len,
+                 "expected h2 or http/1.1 behind the comma, and an address before it");
+        return WEIR_CONFIG;
+    }
+    memcpy(address, text, len);
+    address[len] = '\0';
+    return listen_address_parse(address, &l->address, why, why_len);
+}
+
 static enum config_outcome add_listener(struct config *c, const char *text, bool is_tls)
 {
     const char *option = is_tls ? "tls" : "listen";
@@ -101,7 +134,7 @@ static enum config_outcome add_listener(struct config *c, const char *text, bool
         return bad(option, text, "there are too many listeners already");
     struct config_listener *l = &c->listeners[c->listener_count];
     char why[160];
-    if (listen_address_parse(text, &l->address, why, sizeof(why)) != WEIR_OK)
+    if (listener_parse(text, l, why, sizeof(why)) != WEIR_OK)
         return bad(option, text, why);
     l->is_tls = is_tls;
     c->listener_count++;
@@ -120,10 +153,34 @@ static enum config_outcome set_workers(struct config *c, const char *text)
 
 static enum config_outcome set_io(struct config *c, const char *text)
 {
-    if (strcmp(text, "auto") != 0 && strcmp(text, "epoll") != 0)
-        return bad("io", text, "expected auto or epoll");
-    c->io = &io_epoll;
-    return CONFIG_RUN;
+    static const char *const names[] = {
+        [IO_CHOICE_AUTO] = "auto",
+        [IO_CHOICE_URING] = "uring",
+        [IO_CHOICE_EPOLL] = "epoll",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            c->io = (enum io_choice)i;
+            return CONFIG_RUN;
+        }
+    }
+    return bad("io", text, "expected auto, uring or epoll");
+}
+
+static enum config_outcome set_zero_copy(struct config *c, const char *text)
+{
+    static const char *const names[] = {
+        [IO_ZERO_COPY_AUTO] = "auto",
+        [IO_ZERO_COPY_ON] = "on",
+        [IO_ZERO_COPY_OFF] = "off",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            c->zero_copy = (enum io_zero_copy)i;
+            return CONFIG_RUN;
+        }
+    }
+    return bad("zero-copy", text, "expected auto, on or off");
 }
 
 static enum config_outcome set_aead(struct config *c, const char *text)
@@ -131,6 +188,7 @@ static enum config_outcome set_aead(struct config *c, const char *text)
     static const char *const names[] = {
         [TLS_AEAD_AUTO] = "auto",
         [TLS_AEAD_IPSEC_MB] = "ipsec-mb",
+        [TLS_AEAD_VAES] = "vaes",
         [TLS_AEAD_OPENSSL] = "openssl",
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -139,7 +197,7 @@ static enum config_outcome set_aead(struct config *c, const char *text)
             return CONFIG_RUN;
         }
     }
-    return bad("aead", text, "expected auto, ipsec-mb or openssl");
+    return bad("aead", text, "expected auto, ipsec-mb, vaes or openssl");
 }
 
 /* A value goes into a field of every response as it is (RFC 9110 5.5). */
@@ -231,6 +289,7 @@ static enum config_outcome set_option(struct config *c, int code, const char *ar
     case OPTION_SERVER: return set_server(c, arg);
     case 'w': return set_workers(c, arg);
     case OPTION_IO: return set_io(c, arg);
+    case OPTION_ZERO_COPY: return set_zero_copy(c, arg);
     case OPTION_NO_PIN: c->is_pinned = false; return CONFIG_RUN;
     case OPTION_CHECK: c->check_only = true; return CONFIG_RUN;
     case OPTION_STATS: c->print_stats = true; return CONFIG_RUN;
@@ -279,7 +338,6 @@ enum config_outcome config_parse(int argc, char **argv, struct config *out)
 {
     *out = (struct config){
         .dir = WEIR_DEFAULT_DIR,
-        .io = &io_epoll,
         .server = "weir",
         .is_pinned = true,
     };

@@ -62,6 +62,11 @@ def assert_refused(done, status, *words):
     (["-l", "unix:"], "unix:"),
     (["-l", "unix:/" + "x" * 200], "unix:"),
     (["-l", ""], ""),
+    (["-l", "127.0.0.1:0,h3"], "127.0.0.1:0,h3"),
+    (["-l", "127.0.0.1:0,"], "127.0.0.1:0,"),
+    (["-l", ",h2"], ",h2"),
+    (["-s", "127.0.0.1:0,h2,http/1.1"], "127.0.0.1:0,h2,http/1.1"),
+    (["-s", "x" * 600 + ":0,h2"], "x"),
     (["/", "/tmp"], "/tmp"),
     (["--key", "key.pem"], "--cert"),
     (["--cache-control", "no value"], "no value"),
@@ -180,7 +185,8 @@ def test_help_names_every_option(weir, option):
     assert (done.returncode, done.stderr) == (0, "")
     for name in ("-l", "--listen", "-w", "--workers", "--io", "--no-pin", "--check", "--stats",
                  "--version", "--help", "DIR", "--cache-control", "--fallback", "--list",
-                 "--no-precompressed", "--cache-size", "--cache-files", "--server"):
+                 "--no-precompressed", "--cache-size", "--cache-files", "--server",
+                 ",h2", ",http/1.1"):
         assert name in done.stdout
 
 

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from harness import sandbox
 from harness import transport as transports
 from harness.frames import Error
 from harness.wire import Wire
@@ -29,7 +30,8 @@ def transport(way):
 @pytest.fixture
 def start(start, way):
     """Servers where openat2(2) works, and those that have to do without."""
-    return functools.partial(start, openat2=errno.ENOSYS) if "without" in way else start
+    refused = (sandbox.OPENAT2, errno.ENOSYS)
+    return functools.partial(start, refused=refused) if "without" in way else start
 
 
 @pytest.fixture
@@ -174,7 +176,7 @@ def test_a_link_swapped_in_later_does_not_lead_out(start, trap):
 @pytest.mark.parametrize("way", ["h2c"], indirect=True)
 @pytest.mark.parametrize("error", [None, errno.ENOSYS, errno.EPERM])
 def test_only_without_openat2_paths_are_walked_and_it_is_said_once(start, trap, error):
-    server = start(trap, workers=3, openat2=error)
+    server = start(trap, workers=3, refused=error and (sandbox.OPENAT2, error))
 
     with Wire.connect(server) as wire:
         assert wire.get("/link-inside").body == b"inside\n"

@@ -27,7 +27,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         .id = {.mtime = {.tv_sec = 1700000000}},
     };
     struct found found;
-    enum coding coding = data[0] % 2 == 0 ? CODING_GZIP : CODING_BR;
+    static const enum coding codings[] = {CODING_GZIP, CODING_BR, CODING_ZSTD};
+    enum coding coding = codings[data[0] % 3];
     unsigned status = decode_run(&root, &packed, coding, bytes, &found);
     WEIR_ASSERT(status == found.status);
     WEIR_ASSERT(status != 0 || (uint64_t)found.st.st_size <= DECODE_LEN_MAX);

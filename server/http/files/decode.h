@@ -14,9 +14,11 @@ struct found;
 struct root;
 
 /*
- * Decode `packed`, which is brotli or gzip, into a file in memory that has its time of change.
+ * Decode `packed` piece by piece into a file in memory that has its time of change.
  * Gives 0 and *found, whose bytes are in `bytes` (LIMIT_SNAPSHOT_LEN) if they are few; or a status:
- * 500 if they are not what their name says, if they are zstd, or if they are too many.
+ * 500 if they are not what their name says, or if they are too many.
+ * What memory a decoder takes meanwhile is bounded by its format: 32 KiB of history for gzip, 16
+ * MiB for brotli, and 8 MiB for zstd, which an encoder must not exceed on the web (RFC 9659 3).
  * Thread: any.  Own: what is found is to become a file, or to be closed.
  */
 unsigned decode_run(const struct root *root, const struct file *packed, enum coding coding,
