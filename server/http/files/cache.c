@@ -481,7 +481,7 @@ unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
     return status;
 }
 
-unsigned cache_decode(struct cache *c, struct resource *resource)
+unsigned cache_make_original(struct cache *c, struct resource *resource)
 {
     struct entry *e = container_of(resource, struct entry, resource);
     if (e->opening != NULL) {

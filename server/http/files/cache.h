@@ -61,7 +61,7 @@ unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
  * Have the original of a resource, which the cache gave last, made from a sibling: see
  * resource_choose().  Gives 0 if that is done, CACHE_WAITS, or 503.
  */
-unsigned cache_decode(struct cache *c, struct resource *resource);
+unsigned cache_make_original(struct cache *c, struct resource *resource);
 
 /*
  * Wait for what the last call said CACHE_WAITS for.  Whatever comes of it, asking again while being

@@ -244,7 +244,7 @@ static unsigned files_choose(struct files *f, const struct weir_request *r,
 {
     unsigned status = 0;
     while ((*out = resource_choose(resource, r)) == NULL && status == 0)
-        status = cache_decode(f->cache, resource);
+        status = cache_make_original(f->cache, resource);
     return status;
 }
 

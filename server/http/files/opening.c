@@ -33,7 +33,7 @@ struct look *openings_own_look(struct openings *all)
 }
 
 /* Make the original from the first sibling that can be decoded. */
-static void opening_decode(const struct opening *o)
+static void opening_make_original(const struct opening *o)
 {
     struct found *original = &o->look->found[CODING_IDENTITY];
     for (unsigned i = CODING_IDENTITY + 1; i < CODINGS && original->status != 0; i++) {
@@ -48,7 +48,7 @@ void opening_run(struct opening *o)
     switch (o->kind) {
     case OPENING_STAT: look_stat(o->look, o->path, o->with_siblings); break;
     case OPENING_OPEN: look_open(o->look, o->path, o->with_siblings, true); break;
-    case OPENING_DECODE: opening_decode(o); break;
+    case OPENING_DECODE: opening_make_original(o); break;
     }
 }
 
