@@ -87,6 +87,7 @@ struct worker {
     bool is_draining;
     struct timer fetch_timer;  /* ends waiting for fetches */
     bool gives_up_fetches;     /* it has */
+    struct worker *abandoned;  /* the next one that has, left to the end of the process */
     struct fetcher fetcher;    /* io_fetch(), for those who know no loop */
     uint64_t warm_allocations; /* allocations when warm-up ended */
     bool is_warm;
@@ -108,7 +109,7 @@ enum weir_err worker_start(const struct worker_config *config, struct worker **o
 /* Thread: any. */
 void worker_post(struct worker *w, enum worker_message message);
 
-/* Wait for the end, hand out the result and free the worker. */
+/* Wait for the end, hand out the result and free the worker.  Thread: one for all workers. */
 void worker_join(struct worker *w, struct worker_result *result);
 
 /* For connections. */

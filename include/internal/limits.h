@@ -154,6 +154,8 @@
 /* ms for which pages of a map that were in memory are taken to be there still; asking costs 1 to
  * 20 us per 512 KiB */
 #define LIMIT_RESIDENT_MS 1000
+/* bytes up to which a file is a copy in memory; a larger one is mapped */
+#define LIMIT_SNAPSHOT_LEN ((size_t)16 * 1024)
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 
