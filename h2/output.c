@@ -15,8 +15,6 @@
 #include "response_body.h"
 #include "session.h"
 
-#define FRAME_HEAD_LEN 9
-
 /* bytes of a field section that is copied together with its frame head */
 #define FIELDS_SHORT 128
 
@@ -140,6 +138,7 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
     }
     output_advance(h, FRAME_HEAD_LEN + len);
     s->body_sent += len;
+    h->progress.sent += len;
     s->framed_end = h->framed;
     if (len > 0)
         s->body_end = h->framed;
