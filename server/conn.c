@@ -36,14 +36,31 @@ static uint64_t conn_deadline(const struct conn *c)
     case CONN_FLUSHING:
     case CONN_CLOSING: break;
     }
-    uint64_t stall = c->progress_ms + LIMIT_WRITE_STALL_MS;
-    return c->is_sending && stall < at ? stall : at;
+    return at;
+}
+
+static uint64_t conn_next_deadline(const struct conn *c)
+{
+    uint64_t at = conn_deadline(c);
+    uint64_t pace = pace_deadline(&c->pace);
+    return pace < at ? pace : at;
+}
+
+/* The peer takes too little of what is due to it. */
+static bool conn_is_too_slow(struct conn *c)
+{
+    uint64_t now_ms = conn_now_ms(c);
+    if (c->state == CONN_CLOSING || now_ms < pace_deadline(&c->pace))
+        return false;
+    size_t under_way = io_unacknowledged(&c->sock);
+    uint64_t acknowledged = c->taken > under_way ? c->taken - under_way : 0;
+    return !pace_look(&c->pace, now_ms, acknowledged);
 }
 
 /* The timer fires early rather than late: moving a deadline back costs nothing. */
 void conn_arm(struct conn *c)
 {
-    uint64_t at = conn_deadline(c);
+    uint64_t at = conn_next_deadline(c);
     if (at != PROTOCOL_NO_DEADLINE && (!timer_is_armed(&c->timer) || at < c->timer.due_ms))
         wheel_arm(&c->worker->wheel, &c->timer, at);
 }
@@ -51,10 +68,9 @@ void conn_arm(struct conn *c)
 static void on_timer(struct timer *t)
 {
     struct conn *c = container_of(t, struct conn, timer);
-    uint64_t now_ms = conn_now_ms(c);
-    if (now_ms >= conn_deadline(c)) {
-        bool is_stalled = c->is_sending && now_ms >= c->progress_ms + LIMIT_WRITE_STALL_MS;
-        if (is_stalled || c->state != CONN_OPEN || c->session == NULL) {
+    bool is_too_slow = conn_is_too_slow(c);
+    if (is_too_slow || conn_now_ms(c) >= conn_deadline(c)) {
+        if (is_too_slow || c->state != CONN_OPEN || c->session == NULL) {
             if (c->state != CONN_LINGERING)
                 c->worker->stats.limit_breaches++;
             conn_abort(c);

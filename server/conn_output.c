@@ -138,7 +138,7 @@ void conn_flush(struct conn *c)
     conn_update_input(c);
     if (out->len > 0) {
         c->is_sending = true;
-        c->progress_ms = conn_now_ms(c);
+        pace_begin(&c->pace, conn_now_ms(c));
         io_send(&c->sock, out);
     } else if (c->state == CONN_FLUSHING) {
         conn_enter(c, c->peer_ended ? CONN_CLOSING : CONN_LINGERING);
@@ -188,6 +188,9 @@ void conn_on_sent(struct io_sock *s, int res)
         return;
     }
     weir_gather_consume(out, (size_t)res);
+    c->taken += (uint64_t)res;
+    if (out->len == 0)
+        pace_rest(&c->pace);
     if (c->tls == NULL) {
         c->host.sent += (uint64_t)res;
         conn_note_rate(c, (size_t)res);

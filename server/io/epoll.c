@@ -13,11 +13,13 @@
  * Invariant: a socket with a flag to act on is in the queue or among the starved; never in both.
  */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -144,6 +146,13 @@ static void epoll_limit_unsent(struct io_sock *s, size_t bytes)
     int value = (int)bytes;
     stats_of(epoll_from(s->io))->calls.setsockopt++;
     setsockopt(s->handle, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value, sizeof(value)); /* not for unix */
+}
+
+static size_t epoll_unacknowledged(struct io_sock *s)
+{
+    int bytes = 0;
+    stats_of(epoll_from(s->io))->calls.ioctl++;
+    return ioctl(s->handle, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 0;
 }
 
 static void epoll_end_sending(struct io_sock *s)
@@ -465,6 +474,7 @@ const struct io_backend io_epoll = {
     .recv_stop = epoll_recv_stop,
     .send = epoll_send,
     .limit_unsent = epoll_limit_unsent,
+    .unacknowledged = epoll_unacknowledged,
     .end_sending = epoll_end_sending,
     .close = epoll_close_sock,
     .reset = epoll_reset,

@@ -90,6 +90,7 @@ struct io_backend {
     void (*recv_stop)(struct io_sock *s);
     void (*send)(struct io_sock *s, struct weir_gather *g);
     void (*limit_unsent)(struct io_sock *s, size_t bytes);
+    size_t (*unacknowledged)(struct io_sock *s); /* NULL: not to be had */
     void (*end_sending)(struct io_sock *s);
     void (*close)(struct io_sock *s);
     void (*reset)(struct io_sock *s);
@@ -179,6 +180,15 @@ static inline void io_send(struct io_sock *s, struct weir_gather *g)
 static inline void io_limit_unsent(struct io_sock *s, size_t bytes)
 {
     s->io->backend->limit_unsent(s, bytes);
+}
+
+/*
+ * Bytes that were sent and that the peer has not acknowledged; 0 where the back end cannot tell.
+ * Costs a system call.
+ */
+static inline size_t io_unacknowledged(struct io_sock *s)
+{
+    return s->io->backend->unacknowledged != NULL ? s->io->backend->unacknowledged(s) : 0;
 }
 
 /* Send FIN; receiving goes on.  Nothing may be under way. */
