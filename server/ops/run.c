@@ -15,6 +15,8 @@
 #include "internal/limits.h"
 #include "internal/log.h"
 #include "allocations.h"
+#include "beneath.h"
+#include "choose.h"
 #include "cpus.h"
 #include "map_guard.h"
 #include "mem.h"
@@ -23,6 +25,8 @@
 
 struct program {
     const struct config *config;
+    const struct io_backend *io;
+    char io_note[IO_NOTE_LEN]; /* which that is, and why */
     struct files_config files;
     struct tls_ctx *tls; /* NULL if no listener needs it */
     struct cpus cpus;
@@ -38,10 +42,15 @@ static struct files_config files_config_of(const struct config *config)
 {
     return (struct files_config){
         .root = config->dir,
-        .server = WEIR_STR("weir"),
+        .walks_paths = !beneath_is_in_kernel(),
+        .server = {config->server, strlen(config->server)},
+        .cached_max = config->cache_files,
+        .cached_bytes = config->cache_size,
         .cache_rules = config->cache_rules,
         .cache_rule_count = config->cache_rule_count,
-        .fallback = {config->fallback, config->fallback != NULL ? strlen(config->fallback) : 0},
+        .ignores_siblings = config->ignores_siblings,
+        .lists_directories = config->lists_directories,
+        .fallback = {config->fallback, strlen(config->fallback)},
     };
 }
 
@@ -61,6 +70,12 @@ static enum weir_err open_tls(const struct config *config, struct tls_ctx **out)
     return err;
 }
 
+static void tell_files(const struct files_config *files)
+{
+    if (files->walks_paths)
+        log_line(LV_INFO, "openat2(2) is not to be had: paths are resolved name by name");
+}
+
 /* What an operator should know about how TLS is served. */
 static void tell_tls(const struct config *config, const struct tls_ctx *tls)
 {
@@ -76,6 +91,14 @@ static void tell_tls(const struct config *config, const struct tls_ctx *tls)
                  "secrets are written to %s: whoever reads that file can read every "
                  "connection",
                  config->tls.keylog_file);
+}
+
+static enum weir_err choose_io(struct program *p)
+{
+    enum weir_err err = io_choose(p->config->io, &p->io, p->io_note);
+    if (err != WEIR_OK)
+        log_line(LV_ERROR, "%s", p->io_note);
+    return err;
 }
 
 /* Signals are read from a descriptor; SIGPIPE is of no use to anyone here. */
@@ -95,8 +118,11 @@ static enum weir_err take_signals(struct program *p)
     return WEIR_IO;
 }
 
-/* Half of the descriptors are for connections, the rest for files and everything else. */
-static size_t connections_per_worker(size_t workers)
+/*
+ * Half of the descriptors are for connections, the rest for files and everything else.  Where a
+ * connection takes up none, each worker may have as many as the process may have descriptors.
+ */
+static size_t connections_per_worker(const struct io_backend *io, size_t workers)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
@@ -106,7 +132,7 @@ static size_t connections_per_worker(size_t workers)
         setrlimit(RLIMIT_NOFILE, &limit); /* what we may have anyway; else the old one holds */
         getrlimit(RLIMIT_NOFILE, &limit);
     }
-    rlim_t each = limit.rlim_cur / 2 / workers;
+    rlim_t each = io->spares_descriptors ? limit.rlim_cur : limit.rlim_cur / 2 / workers;
     if (each < 1)
         each = 1;
     return each < LIMIT_CONNECTIONS ? (size_t)each : LIMIT_CONNECTIONS;
@@ -131,7 +157,8 @@ static enum weir_err start_worker(struct program *p, size_t i)
 {
     const struct config *config = p->config;
     struct worker_config wc = {
-        .io = config->io,
+        .io = p->io,
+        .zero_copy = config->zero_copy,
         .files = &p->files,
         .tls = p->tls,
         .cpu = -1,
@@ -235,7 +262,7 @@ static int run_workers(struct program *p, struct config *config)
     size_t workers = config->workers != 0 ? config->workers : p->cpus.worth;
     if (workers > CONFIG_WORKERS_MAX)
         workers = CONFIG_WORKERS_MAX;
-    p->connections_max = connections_per_worker(workers);
+    p->connections_max = connections_per_worker(p->io, workers);
     if (open_listeners(p, config, workers) != WEIR_OK) {
         close(p->signal_fd);
         close(p->ended_fd);
@@ -244,6 +271,7 @@ static int run_workers(struct program *p, struct config *config)
 
     int status = 0;
     if (start_workers(p, workers) == WEIR_OK) {
+        log_line(LV_INFO, "%s", p->io_note);
         print_listeners(config);
     } else {
         post_all(p, WORKER_STOP);
@@ -271,9 +299,8 @@ static int status_of(enum weir_err err)
 }
 
 /* What a worker will do first, done once here, where an error is said once. */
-static enum weir_err try_files(const struct config *config)
+static enum weir_err try_files(const struct files_config *files)
 {
-    const struct files_config files = files_config_of(config);
     struct mem *mem;
     enum weir_err err = mem_new(LIMIT_WORKER_MEMORY, &mem);
     if (err != WEIR_OK)
@@ -282,7 +309,7 @@ static enum weir_err try_files(const struct config *config)
     struct stats stats = {0};
     struct files *f;
     clock_tick(&clock);
-    err = files_new(&files, mem, &clock, &stats, &f);
+    err = files_new(files, mem, &clock, &stats, &f);
     files_free(f);
     mem_free(mem);
     return err;
@@ -291,7 +318,8 @@ static enum weir_err try_files(const struct config *config)
 int run_check(const struct config *config)
 {
     struct tls_ctx *tls = NULL;
-    enum weir_err err = try_files(config);
+    const struct files_config files = files_config_of(config);
+    enum weir_err err = try_files(&files);
     if (err == WEIR_OK)
         err = open_tls(config, &tls);
     tls_ctx_free(tls);
@@ -308,7 +336,7 @@ int run(struct config *config)
     p->config = config;
     p->files = files_config_of(config);
     cpus_find(&p->cpus);
-    enum weir_err err = try_files(config);
+    enum weir_err err = try_files(&p->files);
     if (err == WEIR_OK)
         err = open_tls(config, &p->tls);
     if (err == WEIR_OK)
@@ -316,7 +344,11 @@ int run(struct config *config)
     if (err == WEIR_OK)
         err = take_signals(p);
     if (err == WEIR_OK)
+        err = choose_io(p);
+    if (err == WEIR_OK) {
+        tell_files(&p->files);
         tell_tls(config, p->tls);
+    }
     int status = err == WEIR_OK ? run_workers(p, config) : status_of(err);
     tls_ctx_free(p->tls);
     free(p);

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+from . import sandbox
 from . import transport as transports
 
 START_TIMEOUT = 30  # seconds
@@ -25,6 +26,11 @@ def binary():
     named = os.environ.get("WEIR_BINARY")
     root = pathlib.Path(__file__).resolve().parents[3]
     return pathlib.Path(named) if named else root / "build" / "release" / "weir"
+
+
+def back_end():
+    """How the program talks to the network: $WEIR_IO, or what it takes by itself."""
+    return os.environ.get("WEIR_IO", "auto")
 
 
 @functools.cache
@@ -43,18 +49,22 @@ def environment():
 
 
 class Server:
-    """Own: the process; stop() ends it.  `descriptors` bounds RLIMIT_NOFILE."""
+    """Own: the process; stop() ends it.  `descriptors` bounds RLIMIT_NOFILE; `refused` is a pair of
+    a system call's number and the errno that it shall fail with; `cgroup` is the folder of one."""
 
-    def __init__(self, directory, transport, options=(), listen=None, descriptors=None):
+    def __init__(self, directory, transport, options=(), listen=None, descriptors=None,
+                 refused=None, pinned=False, cgroup=None):
         self.transport = transport
         self.stats = None
         self._log = tempfile.TemporaryFile(prefix="weir-log-")
         self._out = b""
         listen = transport.listen if listen is None else listen
-        self.command = [str(binary()), "--stats", "--no-pin", *listen, *options, str(directory)]
+        pin = () if pinned else ("--no-pin",)
+        self.command = [str(binary()), "--stats", *pin, "--io", back_end(), *listen, *options,
+                        str(directory)]
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
-            env=environment(), preexec_fn=_limit_to(descriptors))
+            env=environment(), preexec_fn=lambda: _confine(descriptors, refused, cgroup))
         self.addresses = self._wait_for_addresses(listen.count("-l") + listen.count("-s"))
 
     # ---- where it is ----
@@ -80,6 +90,12 @@ class Server:
         """User and system time so far."""
         fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def limit_descriptors(self, spare):
+        """From here on it can open `spare` descriptors more than it has; None: as many as we."""
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft = most if spare is None else self.descriptor_count() + spare
+        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (soft, most))
 
     def resident_bytes(self):
         status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
@@ -149,7 +165,10 @@ class Server:
         return addresses
 
 
-def _limit_to(descriptors):
-    if descriptors is None:
-        return None
-    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+def _confine(descriptors, refused, cgroup):
+    if descriptors is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    if cgroup is not None:
+        (cgroup / "cgroup.procs").write_text("0")
+    if refused is not None:
+        sandbox.refuse(*refused)
