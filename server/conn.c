@@ -42,19 +42,8 @@ static uint64_t conn_deadline(const struct conn *c)
 static uint64_t conn_next_deadline(const struct conn *c)
 {
     uint64_t at = conn_deadline(c);
-    uint64_t pace = pace_deadline(&c->pace);
+    uint64_t pace = c->is_asking ? PACE_NEVER : pace_deadline(&c->pace);
     return pace < at ? pace : at;
-}
-
-/* The peer takes too little of what is due to it. */
-static bool conn_is_too_slow(struct conn *c)
-{
-    uint64_t now_ms = conn_now_ms(c);
-    if (c->state == CONN_CLOSING || now_ms < pace_deadline(&c->pace))
-        return false;
-    size_t under_way = io_unacknowledged(&c->sock);
-    uint64_t acknowledged = c->taken > under_way ? c->taken - under_way : 0;
-    return !pace_look(&c->pace, now_ms, acknowledged);
 }
 
 /* The timer fires early rather than late: moving a deadline back costs nothing. */
@@ -68,9 +57,13 @@ void conn_arm(struct conn *c)
 static void on_timer(struct timer *t)
 {
     struct conn *c = container_of(t, struct conn, timer);
-    bool is_too_slow = conn_is_too_slow(c);
-    if (is_too_slow || conn_now_ms(c) >= conn_deadline(c)) {
-        if (is_too_slow || c->state != CONN_OPEN || c->session == NULL) {
+    uint64_t now_ms = conn_now_ms(c);
+    if (!c->is_asking && now_ms >= pace_deadline(&c->pace)) {
+        c->is_asking = true;
+        io_ask(&c->sock);
+    }
+    if (now_ms >= conn_deadline(c)) {
+        if (c->state != CONN_OPEN || c->session == NULL) {
             if (c->state != CONN_LINGERING)
                 c->worker->stats.limit_breaches++;
             conn_abort(c);
@@ -81,6 +74,21 @@ static void on_timer(struct timer *t)
     }
     if (c->state != CONN_CLOSING)
         conn_arm(c);
+}
+
+void conn_on_told(struct io_sock *s, size_t unacknowledged)
+{
+    struct conn *c = container_of(s, struct conn, sock);
+    c->is_asking = false;
+    if (c->state == CONN_CLOSING)
+        return;
+    uint64_t acknowledged = c->taken > unacknowledged ? c->taken - unacknowledged : 0;
+    if (pace_look(&c->pace, conn_now_ms(c), acknowledged)) {
+        conn_arm(c);
+        return;
+    }
+    c->worker->stats.limit_breaches++;
+    conn_abort(c);
 }
 
 /* ---- states ---- */

@@ -55,6 +55,7 @@ struct conn {
     bool peer_ended;     /* the peer sends nothing more */
     uint8_t preface_len; /* bytes of the h2 preface seen while the protocol is not known */
     struct timer timer;  /* one for all deadlines, which it compares when it fires */
+    bool is_asking;      /* how the peer takes it has been asked */
     struct pace pace;    /* whether the peer takes what is due */
     uint64_t taken;      /* bytes that the kernel took, ever */
     size_t staged_max;   /* bytes of cleartext to stage: what the peer takes in LIMIT_STAGED_MS */
@@ -71,6 +72,7 @@ struct conn {
 /* The socket's completions; the worker puts them into its io_events. */
 void conn_on_recv(struct io_sock *s, int res, struct weir_slice data);
 void conn_on_sent(struct io_sock *s, int res);
+void conn_on_told(struct io_sock *s, size_t unacknowledged);
 void conn_on_closed(struct io_sock *s);
 
 /* Take in an accepted handle.  Err: NOMEM, IO: it has been refused. */
