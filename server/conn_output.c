@@ -31,17 +31,20 @@ static void conn_pull(struct conn *c)
 /*
  * Bytes of a buf that wait to be sent cannot be read: their file shrank.  The frames that they are
  * in have been begun, so zeros stand in, and the session sees to it that nobody takes them for the
- * body.  A protocol that cannot do that loses the connection.
+ * body.  A protocol that cannot do that ends the connection before them.
  */
 static void conn_lose(struct conn *c, struct weir_buf *lost)
 {
     struct weir_buf *held = weir_buf_ref(lost); /* the list may drop the last reference */
     enum weir_err err = WEIR_IO;
-    if (c->session != NULL && c->protocol->lose != NULL)
+    if (c->session != NULL)
         err = c->protocol->lose(c->session, lost);
     if (err == WEIR_OK) {
         weir_gather_replace(&c->plain, lost, &c->worker->zeros);
         c->must_pull = true;
+        c->worker->stats.bodies_lost++;
+    } else if (err == WEIR_CLOSED) {
+        weir_gather_cut(&c->plain, lost);
         c->worker->stats.bodies_lost++;
     }
     weir_buf_unref(&held);
@@ -95,8 +98,10 @@ static void conn_seal(struct conn *c)
 /* Fill the list for the socket. */
 static void conn_fill(struct conn *c)
 {
-    c->must_pull = false;
-    if (c->state == CONN_OPEN && c->session != NULL && c->plain.len == 0)
+    bool can_pull = c->state == CONN_OPEN && c->session != NULL;
+    if (!can_pull || c->plain.len == 0)
+        c->must_pull = false; /* else the session's wish stands until its last output is sealed */
+    if (can_pull && c->plain.len == 0)
         conn_pull(c);
     if (c->tls != NULL && c->state != CONN_CLOSING)
         conn_seal(c);
@@ -138,7 +143,7 @@ void conn_flush(struct conn *c)
     conn_update_input(c);
     if (out->len > 0) {
         c->is_sending = true;
-        c->progress_ms = conn_now_ms(c);
+        pace_begin(&c->pace, conn_now_ms(c));
         io_send(&c->sock, out);
     } else if (c->state == CONN_FLUSHING) {
         conn_enter(c, c->peer_ended ? CONN_CLOSING : CONN_LINGERING);
@@ -197,6 +202,9 @@ void conn_on_sent(struct io_sock *s, int res)
         return;
     }
     weir_gather_consume(out, (size_t)res);
+    c->taken += (uint64_t)res;
+    if (out->len == 0)
+        pace_rest(&c->pace);
     if (c->tls == NULL) {
         c->host.sent += (uint64_t)res;
         conn_note_rate(c, (size_t)res);

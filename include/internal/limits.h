@@ -68,8 +68,10 @@
 #define LIMIT_SETTINGS_ACK_MS 10000
 /* ms from the first byte of a field section to its last */
 #define LIMIT_HEADER_MS 10000
-/* ms without a byte of output taken by the peer while some is due; on breach: abort */
+/* ms without a byte of output acknowledged by the peer while some is due; on breach: abort */
 #define LIMIT_WRITE_STALL_MS 20000
+/* ms from when output is due until it is first looked at how the peer takes it */
+#define LIMIT_PACE_LOOK_MS 5000
 /* bytes in so many ms that a client has to take of a response: some 240 bytes a second, which is
  * less than a modem's pace and more than a drip to hold us by.  Counted as acknowledged by its TCP;
  * on breach: abort.  Counted as allowed by its windows of HTTP/2; on breach: RST_STREAM(CANCEL) */
