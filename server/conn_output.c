@@ -92,12 +92,17 @@ static void conn_seal(struct conn *c)
     conn_on_result(c, err);
 }
 
-/* Fill the list for the socket. */
+/*
+ * Fill the list for the socket.
+ * Invariant: must_pull is cleared by what pulls alone.  When `plain` has a rest that did not fit on
+ * the wire, the session is asked only after that, and must not be forgotten till then.
+ */
 static void conn_fill(struct conn *c)
 {
-    c->must_pull = false;
-    if (c->state == CONN_OPEN && c->session != NULL && c->plain.len == 0)
+    if (c->state == CONN_OPEN && c->session != NULL && c->plain.len == 0) {
+        c->must_pull = false;
         conn_pull(c);
+    }
     if (c->tls != NULL && c->state != CONN_CLOSING)
         conn_seal(c);
     /* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
