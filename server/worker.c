@@ -98,9 +98,10 @@ static void on_accept_timer(struct timer *t)
         io_accept_resume(w->io);
 }
 
-static void on_accept(void *ctx, const struct listener *l, int handle)
+static void on_accept(void *ctx, const struct listener *l, int handle, const struct sockaddr *peer)
 {
     struct worker *w = ctx;
+    (void)peer;
     if (handle < 0) {
         worker_pause_accept(w, -handle);
         return;
@@ -150,7 +151,7 @@ static void worker_drain(struct worker *w)
         return;
     w->is_draining = true;
     wheel_disarm(&w->wheel, &w->accept_timer);
-    io_accept_pause(w->io);
+    io_accept_end(w->io);
     worker_close_listeners(w);
     wheel_arm(&w->wheel, &w->drain_timer, w->clock.now_ms + LIMIT_DRAIN_MS);
     for (struct list *link = w->conns.next; link != &w->conns; link = link->next)
@@ -173,13 +174,32 @@ static void on_wake(void *ctx)
         worker_abort_all(w);
 }
 
+/* A disk that does not answer must not keep a worker from ending. */
+static void on_fetch_timer(struct timer *t)
+{
+    struct worker *w = container_of(t, struct worker, fetch_timer);
+    log_line(LV_WARN, "a disk does not answer: gave up fetches=%zu", w->io->fetches);
+    w->gives_up_fetches = true;
+}
+
+/* True when the worker is to end; if only fetches keep it from that, they have some time left. */
+static bool worker_is_over(struct worker *w)
+{
+    if (!w->is_draining || w->conn_count > 0)
+        return false;
+    if (w->io->fetches == 0 || w->gives_up_fetches)
+        return true;
+    if (!timer_is_armed(&w->fetch_timer))
+        wheel_arm(&w->wheel, &w->fetch_timer, w->clock.now_ms + LIMIT_FETCH_END_MS);
+    return false;
+}
+
 /* ---- the loop ---- */
 
 static int wait_ms(void *ctx)
 {
-    const struct worker *w = ctx;
-    if (list_first(&w->dirty) != NULL || list_first(&w->handshakes) != NULL ||
-        (w->is_draining && w->conn_count == 0))
+    struct worker *w = ctx;
+    if (list_first(&w->dirty) != NULL || list_first(&w->handshakes) != NULL || worker_is_over(w))
         return 0;
     uint64_t next = wheel_next_ms(&w->wheel);
     if (next == WHEEL_NEVER)
@@ -218,7 +238,7 @@ static void worker_note_warmth(struct worker *w)
 
 static void worker_run(struct worker *w)
 {
-    while (!w->is_draining || w->conn_count > 0) {
+    while (!worker_is_over(w)) {
         io_turn(w->io);
         wheel_advance(&w->wheel, w->clock.now_ms);
         worker_resume_handshakes(w);
@@ -245,6 +265,11 @@ static void on_zeros_release(struct weir_buf *b)
     WEIR_ASSERT(b == NULL);
 }
 
+static void worker_fetch(struct fetcher *fetcher, struct fetch *f)
+{
+    io_fetch(container_of(fetcher, struct worker, fetcher)->io, f);
+}
+
 /* Everything that is made by the worker's own thread, so that its memory lies near its CPU. */
 static enum weir_err worker_set_up(struct worker *w)
 {
@@ -259,11 +284,15 @@ static enum weir_err worker_set_up(struct worker *w)
     wheel_init(&w->wheel, w->clock.now_ms);
     w->accept_timer.fn = on_accept_timer;
     w->drain_timer.fn = on_drain_timer;
+    w->fetch_timer.fn = on_fetch_timer;
+    w->fetcher.start = worker_fetch;
 
     enum weir_err err = mem_new(LIMIT_WORKER_MEMORY, &w->mem);
     if (err != WEIR_OK)
         return err;
-    err = files_new(w->config.files, w->mem, &w->clock, &w->stats, &w->files);
+    struct files_config files = *w->config.files;
+    files.fetcher = &w->fetcher;
+    err = files_new(&files, w->mem, &w->clock, &w->stats, &w->files);
     if (err != WEIR_OK)
         return err;
     w->env = (struct protocol_env){
@@ -274,7 +303,13 @@ static enum weir_err worker_set_up(struct worker *w)
         .handler_ctx = w->files,
     };
     w->tls_env = (struct tls_env){.mem = w->mem, .clock = &w->clock, .stats = &w->tls_stats};
-    const struct io_env io_env = {&worker_events, w, w->mem, &w->stats};
+    const struct io_env io_env = {
+        .events = &worker_events,
+        .ctx = w,
+        .mem = w->mem,
+        .stats = &w->stats,
+        .zero_copy = w->config.zero_copy,
+    };
     err = io_new(w->config.io, &io_env, &w->io);
     for (size_t i = 0; err == WEIR_OK && i < w->config.listener_count; i++)
         err = io_listen(w->io, &w->config.listeners[i]);
@@ -286,9 +321,13 @@ static void worker_tear_down(struct worker *w)
     if (w->is_warm && w->config.allocations != NULL)
         w->result.allocations = w->config.allocations() - w->warm_allocations;
     worker_close_listeners(w);
-    files_free(w->files);
+    io_end(w->io); /* what it holds of the memory; others may still wake it */
     w->result.stats = w->stats;
     w->result.tls_stats = w->tls_stats;
+    if (w->gives_up_fetches)
+        return; /* threads that wait may still write there */
+    files_free(w->files);
+    w->result.stats = w->stats;
     if (w->mem != NULL)
         w->result.blocks_live = mem_blocks_live(w->mem);
     if (w->result.blocks_live > 0)
@@ -308,6 +347,11 @@ static void *worker_main(void *arg)
     const uint64_t one = 1;
     if (ok && write(w->config.ended_fd, &one, sizeof(one)) != sizeof(one))
         log_errno(LV_ERROR, errno, "cannot report the end of a worker");
+    bool is_stuck = w->gives_up_fetches;
+    sem_post(&w->ended);
+    /* Why: the kernel lets no thread go whose requests wait for a disk; the process it does. */
+    while (is_stuck)
+        pause();
     return NULL;
 }
 
@@ -315,6 +359,7 @@ static void worker_free(struct worker *w)
 {
     io_free(w->io);
     sem_destroy(&w->started);
+    sem_destroy(&w->ended);
     free(w);
 }
 
@@ -326,6 +371,7 @@ enum weir_err worker_start(const struct worker_config *config, struct worker **o
         return WEIR_NOMEM;
     w->config = *config;
     sem_init(&w->started, 0, 0);
+    sem_init(&w->ended, 0, 0);
     int err = pthread_create(&w->thread, NULL, worker_main, w);
     if (err != 0) {
         log_errno(LV_ERROR, err, "cannot start a worker");
@@ -347,7 +393,12 @@ enum weir_err worker_start(const struct worker_config *config, struct worker **o
 
 void worker_join(struct worker *w, struct worker_result *result)
 {
-    pthread_join(w->thread, NULL);
+    while (sem_wait(&w->ended) == -1 && errno == EINTR) {
+    }
+    if (w->gives_up_fetches)
+        pthread_detach(w->thread);
+    else
+        pthread_join(w->thread, NULL);
     *result = w->result;
     worker_free(w);
 }

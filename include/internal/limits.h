@@ -27,6 +27,8 @@
 #define LIMIT_STAGED_MS 20
 /* iovec entries of one write; the kernel's own cap is 1024 (IOV_MAX) */
 #define LIMIT_IOVECS 1024
+/* bytes of a write from which it is worth to send the pages themselves instead of a copy */
+#define LIMIT_ZERO_COPY_MIN ((size_t)32 * 1024)
 /* bytes unsent in the socket above which the kernel takes no more: keeps the rest reorderable; for
  * fast peers it follows what may be staged */
 #define LIMIT_NOTSENT_LOWAT (256 * 1024)
@@ -44,6 +46,15 @@
 #define LIMIT_READ_PER_TURN ((size_t)64 * 1024)
 /* pending connections of a listener */
 #define LIMIT_BACKLOG 4096
+
+/* ---- disks ---- */
+
+/* threads of a worker that wait for disks: so many files on a disk that does not answer hold up
+ * others that are not in memory either, and never those that are */
+#define LIMIT_HELPERS 8
+/* ms from an end without delay, or of the drain, for which fetches under way are waited for; then
+ * their threads are left to the end of the process */
+#define LIMIT_FETCH_END_MS 1000
 
 /* ---- clocks ---- */
 
@@ -125,6 +136,12 @@
 /* bytes of memory for files that are small enough to be copied, all that belongs to them included:
  * some 30,000 of 1 KiB */
 #define LIMIT_CACHED_BYTES ((size_t)64 * 1024 * 1024)
+/* bytes that are kept mapped, in windows of 4 MiB: address space, which costs a page table of 4 MiB
+ * at most, and areas of the process, of which Linux allows 65530 */
+#define LIMIT_MAPPED_BYTES ((size_t)2 * 1024 * 1024 * 1024)
+/* ms for which pages of a map that were in memory are taken to be there still; asking costs 1 to
+ * 20 us per 512 KiB */
+#define LIMIT_RESIDENT_MS 1000
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 

@@ -8,6 +8,7 @@
 
 /* System calls of the request path; the names are those of the calls. */
 #define STATS_CALL_MAP(X)                                                                          \
+    X(io_uring_enter)                                                                              \
     X(epoll_wait)                                                                                  \
     X(epoll_ctl)                                                                                   \
     X(accept4)                                                                                     \
@@ -23,6 +24,9 @@
     X(fstat)                                                                                       \
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \
+    X(mincore)                                                                                     \
+    X(preadv2)                                                                                     \
+    X(faccessat2)                                                                                  \
     X(newfstatat)                                                                                  \
     X(pread64)                                                                                     \
     X(getdents64)                                                                                  \
@@ -43,6 +47,7 @@ struct stats {
     uint64_t streams_reset;   /* RST_STREAM sent or received before the response was complete */
     uint64_t streams_refused; /* REFUSED_STREAM sent */
     uint64_t bodies_lost;     /* file maps that shrank while their bytes were being sent */
+    uint64_t fetches;         /* times that something was waited for off the loop */
 
     /* bytes of response bodies, each counted once when it is handed to the output */
     uint64_t body_mapped; /* from a file map to the kernel or the cipher without a copy */
@@ -55,6 +60,9 @@ struct stats {
     uint64_t iovecs_max; /* most entries of one */
     uint64_t bytes_sent; /* taken by the kernel */
     uint64_t bytes_received;
+    uint64_t zero_copy_sends;   /* of the writes, those of the pages themselves */
+    uint64_t zero_copy_copied;  /* of these, those that the kernel copied after all */
+    uint64_t zero_copy_notices; /* waits for the kernel to be done with the pages */
 
     struct {
 #define STATS_CALL_FIELD(name) uint64_t name;

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "helper.h"
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
@@ -40,7 +41,7 @@ enum sock_flag {
     WANT_RECV = 1 << 2, /* between io_recv_start() and io_recv_stop() */
     SAW_END = 1 << 3,   /* FIN or an error was announced: read on until it shows */
     IN_QUEUE = 1 << 4,  /* linked by next */
-    HAS_SENT = 1 << 5,  /* send_result is to be delivered */
+    HAS_SENT = 1 << 5,  /* result is to be delivered */
     IS_CLOSED = 1 << 6, /* on_closed is to be delivered */
 };
 
@@ -53,7 +54,8 @@ struct io_epoll {
     struct io io;
     int epoll_fd;
     int wake_fd;
-    bool is_paused; /* accepting */
+    struct helper *helper; /* Own: carries fetches out */
+    bool is_paused;        /* accepting */
     size_t listener_count;
     const struct listener *listeners[LISTENERS_MAX];
     struct sock_queue queue;   /* to be worked off in this turn */
@@ -124,7 +126,7 @@ static void sock_write(struct io_epoll *e, struct io_sock *s)
             stats->iovecs_max = count;
         stats->bytes_sent += (uint64_t)n;
     }
-    s->send_result = n == -1 ? -errno : (int)n;
+    s->result = n == -1 ? -errno : (int)n;
     s->flags |= HAS_SENT;
 }
 
@@ -216,13 +218,16 @@ static void epoll_recv_stop(struct io_sock *s)
 static void listener_accept(struct io_epoll *e, const struct listener *l)
 {
     for (int i = 0; i < LIMIT_ACCEPTS_PER_TURN && !e->is_paused; i++) {
-        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage peer = {0};
+        socklen_t peer_len = sizeof(peer);
+        struct sockaddr *any = (struct sockaddr *)&peer;
+        int fd = accept4(l->fd, any, &peer_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         stats_of(e)->calls.accept4++;
         if (fd == -1 && (errno == EAGAIN || errno == EINTR))
             return;
         if (fd == -1 && errno == ECONNABORTED)
             continue; /* that one is gone; the next may be there */
-        e->io.env.events->on_accept(e->io.env.ctx, l, fd == -1 ? -errno : fd);
+        e->io.env.events->on_accept(e->io.env.ctx, l, fd == -1 ? -errno : fd, any);
     }
 }
 
@@ -311,6 +316,13 @@ static void epoll_close_sock(struct io_sock *s)
     queue_put(&e->queue, s); /* one that starves is found there */
 }
 
+/* ---- fetching ---- */
+
+static void epoll_fetch(struct io *io, struct fetch *f)
+{
+    helper_start(epoll_from(io)->helper, f);
+}
+
 /* ---- the turn ---- */
 
 static void sock_work(struct io_epoll *e, struct io_sock *s)
@@ -321,7 +333,7 @@ static void sock_work(struct io_epoll *e, struct io_sock *s)
     if ((s->flags & (HAS_SENT | IS_CLOSED)) == HAS_SENT) {
         s->flags &= (uint16_t)~HAS_SENT;
         s->sending = NULL;
-        events->on_sent(s, s->send_result);
+        events->on_sent(s, s->result);
     }
     if (sock_can_recv(s))
         sock_read(e, s);
@@ -377,8 +389,10 @@ static void epoll_drain_wake(struct io_epoll *e)
 {
     uint64_t count;
     stats_of(e)->calls.read++;
-    if (read(e->wake_fd, &count, sizeof(count)) == sizeof(count))
-        e->io.env.events->on_wake(e->io.env.ctx);
+    if (read(e->wake_fd, &count, sizeof(count)) != sizeof(count))
+        return;
+    helper_deliver(e->helper);
+    e->io.env.events->on_wake(e->io.env.ctx);
 }
 
 static void epoll_turn(struct io *io)
@@ -422,9 +436,17 @@ static void epoll_wake(struct io *io)
     (void)written;
 }
 
+/* Nothing of the pool is held when no socket is left. */
+static void epoll_end(struct io *io)
+{
+    (void)io;
+}
+
 static void epoll_free(struct io *io)
 {
     struct io_epoll *e = epoll_from(io);
+    if (!helper_free(e->helper))
+        return; /* its threads still wake this loop */
     if (e->epoll_fd != -1)
         close(e->epoll_fd);
     if (e->wake_fd != -1)
@@ -438,9 +460,13 @@ static enum weir_err epoll_open(const struct io_env *env, struct io **out)
     struct io_epoll *e = calloc(1, sizeof(*e));
     if (e == NULL)
         return WEIR_NOMEM;
-    e->io = (struct io){.backend = &io_epoll, .env = *env};
+    e->io = (struct io){.backend = &io_epoll_backend, .env = *env};
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (helper_new(&e->io, &e->helper) != WEIR_OK) {
+        epoll_free(&e->io);
+        return WEIR_NOMEM;
+    }
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &e->wake_fd};
     if (e->epoll_fd == -1 || e->wake_fd == -1 ||
         epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->wake_fd, &event) == -1) {
@@ -452,13 +478,15 @@ static enum weir_err epoll_open(const struct io_env *env, struct io **out)
     return WEIR_OK;
 }
 
-const struct io_backend io_epoll = {
+const struct io_backend io_epoll_backend = {
     .name = "epoll",
     .open = epoll_open,
+    .end = epoll_end,
     .free = epoll_free,
     .listen = epoll_listen,
     .accept_pause = epoll_accept_pause,
     .accept_resume = epoll_accept_resume,
+    .accept_end = epoll_accept_pause, /* closing the listeners refuses who waits there */
     .adopt = epoll_adopt,
     .refuse = epoll_refuse,
     .recv_start = epoll_recv_start,
@@ -468,6 +496,7 @@ const struct io_backend io_epoll = {
     .end_sending = epoll_end_sending,
     .close = epoll_close_sock,
     .reset = epoll_reset,
+    .fetch = epoll_fetch,
     .turn = epoll_turn,
     .wake = epoll_wake,
 };

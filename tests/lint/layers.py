@@ -33,14 +33,15 @@ LIBRARIES = {
     "llhttp.h": "server/http/http1",
     "brotli/": "server/http/files",
     "zlib.h": "server/http/files",
+    "zstd.h": "server/http/files",
     "liburing.h": "server/io",
     "sys/epoll.h": "server/io",
 }
 
 SYSTEM = re.compile(
     r"(sys|linux|arpa|netinet|net|sanitizer)/\w+\.h"
-    r"|(assert|ctype|dirent|dlfcn|endian|errno|fcntl|float|getopt|immintrin|inttypes|limits|locale"
-    r"|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool"
+    r"|(assert|cpuid|ctype|dirent|dlfcn|endian|errno|fcntl|float|getopt|immintrin|inttypes|limits"
+    r"|locale|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool"
     r"|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|syslog|threads|time|ucontext|unistd"
     r"|x86intrin)\.h")
 

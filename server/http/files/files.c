@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cache.h"
 #include "clock.h"
@@ -18,12 +19,14 @@
 #include "error_page.h"
 #include "failure.h"
 #include "internal/limits.h"
+#include "internal/log.h"
 #include "listing.h"
 #include "mime.h"
 #include "negotiate.h"
 #include "partial.h"
 #include "path.h"
 #include "range.h"
+#include "reader.h"
 #include "redirect.h"
 #include "root.h"
 
@@ -35,6 +38,7 @@
 struct files {
     struct root root;
     struct file_env env;
+    struct windows windows;
     struct failures failures;
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
@@ -79,10 +83,20 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     f->env = (struct file_env){
         .mem = mem,
         .root = &f->root,
+        .windows = &f->windows,
         .server = config->server,
         .cache_rules = config->cache_rules,
         .cache_rule_count = config->cache_rule_count,
+        .fallback = config->fallback,
         .ignores_siblings = config->ignores_siblings,
+    };
+    f->windows = (struct windows){
+        .mem = mem,
+        .clock = clock,
+        .stats = stats,
+        .fetcher = config->fetcher,
+        .ring = {.max = config->mapped_bytes == 0 ? LIMIT_MAPPED_BYTES : config->mapped_bytes},
+        .page_len = (size_t)sysconf(_SC_PAGESIZE),
     };
     failures_init(&f->failures, mem, config->server);
     files_init_options(f, config->server);
@@ -98,6 +112,13 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     err = cache_new(&f->env, clock, &bounds, &f->cache);
     if (err != WEIR_OK)
         goto fail;
+    struct resource *fallback;
+    if (f->fallback.len > 0 && cache_get(f->cache, f->fallback, &fallback) != 0) {
+        log_line(LV_ERROR, "cannot serve the fallback %s%.*s", config->root, (int)f->fallback.len,
+                 f->fallback.ptr);
+        err = WEIR_CONFIG;
+        goto fail;
+    }
     *out = f;
     return WEIR_OK;
 fail:
@@ -214,9 +235,22 @@ static bool files_respond_range(struct files *f, struct weir_request *r, struct 
     }
     char text[32];
     int n = snprintf(text, sizeof(text), "bytes */%llu", (unsigned long long)file->size);
-    failures_answer_with(&f->failures, r, 416, WEIR_STR("content-range"),
-                         (struct weir_str){text, (size_t)n});
+    const struct weir_field size = {WEIR_STR("content-range"), {text, (size_t)n}};
+    failures_answer_with(&f->failures, r, 416, &size, 1);
     return true;
+}
+
+/* 412 with what tells the client what is there instead: the tag, and what it depends on. */
+static void files_respond_failed(struct files *f, struct weir_request *r, const struct file *file)
+{
+    struct weir_field extra[FAILURE_EXTRA];
+    size_t count = 0;
+    for (size_t i = 0; i < file->whole.field_count && count < FAILURE_EXTRA; i++) {
+        struct weir_str name = file->fields[i].name;
+        if (weir_str_eq(name, WEIR_STR("etag")) || weir_str_eq(name, WEIR_STR("vary")))
+            extra[count++] = file->fields[i];
+    }
+    failures_answer_with(&f->failures, r, 412, extra, count);
 }
 
 static void files_respond_file(struct files *f, struct weir_request *r, struct file *file,
@@ -227,12 +261,15 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
         switch (condition_check(r, &file->validators, f->clock->date_s)) {
         case CONDITION_MET: break;
         case CONDITION_NOT_MODIFIED: file_respond(r, file, &file->not_modified); return;
-        case CONDITION_FAILED: failures_answer(&f->failures, r, 412); return;
+        case CONDITION_FAILED: files_respond_failed(f, r, file); return;
         }
     }
     if (is_get && (asks & ASKS_RANGE) && files_respond_range(f, r, file))
         return;
-    file_respond(r, file, is_get ? &file->whole : &file->head);
+    if (!is_get)
+        file_respond(r, file, &file->head);
+    else if (!reader_respond(r, file, &file->whole))
+        failures_answer(&f->failures, r, 503);
 }
 
 /* There is no file at the path: a list, or a page of the operator's, may stand in. */
@@ -266,7 +303,8 @@ static void files_respond_directory(struct files *f, struct weir_request *r, str
     if (location.len == 0)
         failures_answer(&f->failures, r, 400);
     else
-        failures_answer_with(&f->failures, r, 308, WEIR_STR("location"), location);
+        failures_answer_with(&f->failures, r, 308,
+                             &(struct weir_field){WEIR_STR("location"), location}, 1);
 }
 
 static void files_respond_options(const struct files *f, struct weir_request *r)
