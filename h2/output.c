@@ -12,7 +12,7 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
-#include "internal/stats.h"
+#include "response_body.h"
 #include "session.h"
 
 #define FRAME_HEAD_LEN 9
@@ -124,18 +124,6 @@ ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)
     return (ssize_t)len;
 }
 
-/* Count body bytes by the way they take. */
-static void output_account(struct h2_conn *h, enum weir_origin origin, size_t len, bool was_copied)
-{
-    struct stats *stats = h->env->stats;
-    if (was_copied)
-        stats->body_copied += len;
-    else if (origin == WEIR_ORIGIN_MAPPED)
-        stats->body_mapped += len;
-    else
-        stats->body_pooled += len;
-}
-
 int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *head, size_t len,
                         bool is_last)
 {
@@ -147,11 +135,8 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
     if (len > 0) {
         struct weir_slice ready = s->ready;
         s->ready = (struct weir_slice){0};
-        enum weir_origin origin = ready.buf->origin;
-        uint64_t copied = h->out->copied;
-        if (weir_gather_append(h->out, ready) != WEIR_OK)
+        if (response_body_append(h->out, ready, h->env->stats) != WEIR_OK)
             return output_nomem(h);
-        output_account(h, origin, len, h->out->copied != copied);
     }
     output_advance(h, FRAME_HEAD_LEN + len);
     s->body_sent += len;
@@ -169,8 +154,9 @@ ssize_t h2_output_read(struct h2_stream *s, size_t max, uint32_t *flags)
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (max > LIMIT_DATA_FRAME)
         max = LIMIT_DATA_FRAME;
-    bool is_end = s->body_sent == s->response.body_len;
-    switch (is_end ? h2_stream_end(s) : h2_stream_prepare(s, max)) {
+    enum weir_err err = h2_stream_prepare(s, max);
+    bool is_end = err == WEIR_CLOSED;
+    switch (is_end ? h2_stream_end(s) : err) {
     case WEIR_OK: break;
     case WEIR_AGAIN: return NGHTTP2_ERR_DEFERRED;
     default: return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE; /* RST_STREAM(INTERNAL_ERROR) */

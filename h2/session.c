@@ -337,6 +337,7 @@ static bool stream_looks_whole(const struct h2_stream *s, const struct weir_buf 
 static enum weir_err h2_lose(void *session, const struct weir_buf *lost)
 {
     struct h2_conn *h = session;
+    lost = weir_buf_whole(lost);
     for (const struct h2_stream *s = h->leaving.first; s != NULL; s = s->next) {
         if (stream_looks_whole(s, lost))
             return WEIR_IO;

@@ -10,6 +10,7 @@
 #include "internal/stats.h"
 #include "clock.h"
 #include "mem.h"
+#include "response_body.h"
 #include "session.h"
 
 static enum weir_err on_respond(struct weir_request *r, const struct weir_response *resp);
@@ -179,10 +180,9 @@ enum weir_err h2_stream_add_field(struct h2_stream *s, nghttp2_rcbuf *name, nght
 static void stream_answer(struct h2_stream *s, uint16_t status)
 {
     static const struct weir_field fields[] = {
-        {WEIR_STR_INIT("server"), WEIR_STR_INIT("weir")},
         {WEIR_STR_INIT("content-length"), WEIR_STR_INIT("0")},
     };
-    const struct weir_response resp = {.status = status, .fields = fields, .field_count = 2};
+    const struct weir_response resp = {.status = status, .fields = fields, .field_count = 1};
     weir_ignore(weir_respond(&s->request, &resp)); /* on failure the stream is reset */
 }
 
@@ -217,7 +217,7 @@ bool h2_stream_is_last(const struct h2_stream *s)
 
 enum weir_err h2_stream_end(struct h2_stream *s)
 {
-    if (s->body_end > s->h->host->sent) {
+    if (s->body != NULL && s->body_end > s->h->host->sent) {
         if (!list_is_linked(&s->ending))
             list_append(&s->h->ending, &s->ending);
         return WEIR_AGAIN;
@@ -230,15 +230,9 @@ enum weir_err h2_stream_end(struct h2_stream *s)
 enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max)
 {
     WEIR_ASSERT(s->ready.buf == NULL);
-    const struct weir_response *resp = &s->response;
-    uint64_t left = resp->body_len - s->body_sent;
-    if (left < max)
-        max = (size_t)left;
-    enum weir_err err =
-        resp->source->read(resp->ctx, resp->body_offset + s->body_sent, max, &s->ready);
-    WEIR_ASSERT(err != WEIR_OK || (s->ready.len > 0 && s->ready.len <= max));
+    enum weir_err err = response_body_read(&s->response, s->body_sent, max, &s->ready);
     if (err == WEIR_OK && s->ready.buf->origin == WEIR_ORIGIN_MAPPED)
-        s->body = s->ready.buf;
+        s->body = weir_buf_whole(s->ready.buf);
     stream_set_waiting(s, err == WEIR_AGAIN);
     return err;
 }
@@ -289,6 +283,8 @@ static enum weir_err on_respond(struct weir_request *r, const struct weir_respon
     WEIR_ASSERT(s->is_handed && !s->is_answered);
     s->is_answered = true;
     s->response = *resp;
+    if (weir_str_eq(r->method, WEIR_STR("HEAD")))
+        s->response.body_len = 0;
     if (h == NULL) {
         h2_stream_free(s); /* the connection went away while the handler worked */
         return WEIR_CLOSED;

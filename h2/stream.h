@@ -48,13 +48,13 @@ struct h2_stream {
     size_t held_count;
 
     struct weir_response response;
-    uint64_t body_sent;      /* bytes of the body that were framed */
-    uint64_t window_granted; /* by WINDOW_UPDATE, to send them */
-    struct weir_slice ready; /* what nghttp2 was promised for the next DATA frame */
-    struct weir_buf *body;   /* Borrowed, to compare: the map that body bytes come from; or NULL */
-    struct list ending;      /* in the connection's list of those that wait to send their end */
-    uint64_t body_end;       /* session output offset behind the last byte of the body so far */
-    uint64_t framed_end;     /* and behind the last byte framed for it */
+    uint64_t body_sent;          /* bytes of the body that were framed */
+    uint64_t window_granted;     /* by WINDOW_UPDATE, to send them */
+    struct weir_slice ready;     /* what nghttp2 was promised for the next DATA frame */
+    const struct weir_buf *body; /* Borrowed, to compare: where bytes are mapped from; or NULL */
+    struct list ending;          /* in the connection's list of those that wait to send their end */
+    uint64_t body_end;           /* session output offset behind the last byte of the body so far */
+    uint64_t framed_end;         /* and behind the last byte framed for it */
 
     struct weir_field inline_fields[H2_FIELDS_INLINE];
     nghttp2_rcbuf *inline_held[H2_HELD_INLINE];
@@ -80,21 +80,24 @@ enum weir_err h2_stream_add_field(struct h2_stream *s, nghttp2_rcbuf *name, nght
 /* The field section is complete: call the handler, or answer by a status of our own. */
 void h2_stream_dispatch(struct h2_stream *s);
 
-/* DATA: give the length of the next slice, at most `max`, and keep it for h2_stream_take_ready().
+/*
+ * DATA: keep the next slice, at most `max` bytes, in s->ready.
+ * Err: CLOSED: there is none, all of the body was prepared.  Else: as response_body_read().
  */
 WEIR_MUST_USE
 enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max);
 
 /*
- * All body bytes were prepared, and the next DATA frame may end the stream with them.  Not so for
- * bytes of a file map, which can be lost until they have left: the end follows on its own, unless
- * they use a window up: nghttp2 would hold it back, and the client has no reason to open another.
+ * All body bytes are known to be prepared, and the next DATA frame may end the stream with them.
+ * Not so for bytes of a file map, which can be lost until they have left: the end follows on its
+ * own, unless they use a window up: nghttp2 would hold it back, and the client has no reason to
+ * open another.
  */
 bool h2_stream_is_last(const struct h2_stream *s);
 
 /*
- * The end of a body from a file map.  OK: it may be said.  AGAIN: its bytes have not all left.
- * STREAM: they are not what they were.
+ * The end of a body that follows its bytes.  OK: it may be said.  AGAIN: they come from a file map
+ * and have not all left.  STREAM: they are not what they were.
  */
 WEIR_MUST_USE
 enum weir_err h2_stream_end(struct h2_stream *s);

@@ -161,6 +161,9 @@ enum weir_err conn_new(struct worker *w, const struct listener *l, int handle)
     }
     c->worker = w;
     c->tls = tls;
+    c->speaks = l->speaks;
+    if (tls != NULL && l->speaks != LISTENER_ANY)
+        tls_conn_require_alpn(tls, conn_only_protocol(c)->name);
     c->host = (struct protocol_host){
         .wake = on_wake,
         .id = w->next_id++,

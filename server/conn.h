@@ -27,6 +27,7 @@
 
 #include "internal/protocol.h"
 #include "io.h"
+#include "listener.h"
 #include "list.h"
 #include "wheel.h"
 
@@ -41,6 +42,7 @@ struct conn {
     struct worker *worker;
     const struct protocol *protocol; /* NULL until it is known */
     void *session;                   /* of protocol; NULL until then */
+    enum listener_speaks speaks;     /* which protocols may become it */
     struct tls_conn *tls;            /* Own; NULL for cleartext */
     struct weir_gather plain;        /* output of the session */
     struct weir_gather wire;         /* with TLS: the same in records */
@@ -92,6 +94,9 @@ void conn_on_result(struct conn *c, enum weir_err err);
 
 /* Arm the timer for the nearest deadline. */
 void conn_arm(struct conn *c);
+
+/* The protocol that the listener insists on; NULL for none. */
+const struct protocol *conn_only_protocol(const struct conn *c);
 
 /* Let receiving follow what the session can take. */
 void conn_update_input(struct conn *c);

@@ -23,6 +23,16 @@ void conn_update_input(struct conn *c)
         io_recv_stop(&c->sock);
 }
 
+const struct protocol *conn_only_protocol(const struct conn *c)
+{
+    static const struct protocol *const only[] = {
+        [LISTENER_ANY] = NULL,
+        [LISTENER_H2] = &h2_protocol,
+        [LISTENER_HTTP1] = &http1_protocol,
+    };
+    return only[c->speaks];
+}
+
 static void conn_open_session(struct conn *c, const struct protocol *protocol)
 {
     c->protocol = protocol;
@@ -59,6 +69,12 @@ static void conn_replay_preface(struct conn *c)
 /* Cleartext: the first bytes tell the protocol, however they are cut. */
 static void conn_sniff(struct conn *c, const struct weir_slice *data)
 {
+    const struct protocol *only = conn_only_protocol(c);
+    if (only != NULL) {
+        conn_open_session(c, only); /* which says what it thinks of another's bytes */
+        conn_feed_session(c, data);
+        return;
+    }
     uint8_t begin[SNIFF_PREFACE_LEN];
     memcpy(begin, SNIFF_PREFACE, c->preface_len);
     size_t room = sizeof(begin) - c->preface_len;
@@ -95,7 +111,14 @@ static void conn_on_handshake(struct conn *c)
 {
     c->host.opened_ms = conn_now_ms(c);
     bool is_h2 = strcmp(tls_conn_alpn(c->tls), h2_protocol.name) == 0;
-    conn_open_session(c, is_h2 ? &h2_protocol : &http1_protocol);
+    const struct protocol *chosen = is_h2 ? &h2_protocol : &http1_protocol;
+    const struct protocol *only = conn_only_protocol(c);
+    if (only == NULL || only == chosen)
+        conn_open_session(c, chosen);
+    else { /* no ALPN at all: HTTP/2 needs it (RFC 9113 3.3) */
+        c->worker->stats.protocol_errors++;
+        conn_enter(c, CONN_FLUSHING);
+    }
 }
 
 static void conn_recv_tls(struct conn *c, const struct weir_slice *data)

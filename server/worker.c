@@ -173,13 +173,32 @@ static void on_wake(void *ctx)
         worker_abort_all(w);
 }
 
+/* A disk that does not answer must not keep a worker from ending. */
+static void on_fetch_timer(struct timer *t)
+{
+    struct worker *w = container_of(t, struct worker, fetch_timer);
+    log_line(LV_WARN, "a disk does not answer: gave up fetches=%zu", w->io->fetches);
+    w->gives_up_fetches = true;
+}
+
+/* True when the worker is to end; if only fetches keep it from that, they have some time left. */
+static bool worker_is_over(struct worker *w)
+{
+    if (!w->is_draining || w->conn_count > 0)
+        return false;
+    if (w->io->fetches == 0 || w->gives_up_fetches)
+        return true;
+    if (!timer_is_armed(&w->fetch_timer))
+        wheel_arm(&w->wheel, &w->fetch_timer, w->clock.now_ms + LIMIT_FETCH_END_MS);
+    return false;
+}
+
 /* ---- the loop ---- */
 
 static int wait_ms(void *ctx)
 {
-    const struct worker *w = ctx;
-    if (list_first(&w->dirty) != NULL || list_first(&w->handshakes) != NULL ||
-        (w->is_draining && w->conn_count == 0))
+    struct worker *w = ctx;
+    if (list_first(&w->dirty) != NULL || list_first(&w->handshakes) != NULL || worker_is_over(w))
         return 0;
     uint64_t next = wheel_next_ms(&w->wheel);
     if (next == WHEEL_NEVER)
@@ -218,7 +237,7 @@ static void worker_note_warmth(struct worker *w)
 
 static void worker_run(struct worker *w)
 {
-    while (!w->is_draining || w->conn_count > 0) {
+    while (!worker_is_over(w)) {
         io_turn(w->io);
         wheel_advance(&w->wheel, w->clock.now_ms);
         worker_resume_handshakes(w);
@@ -245,6 +264,11 @@ static void on_zeros_release(struct weir_buf *b)
     WEIR_ASSERT(b == NULL);
 }
 
+static void worker_fetch(struct fetcher *fetcher, struct fetch *f)
+{
+    io_fetch(container_of(fetcher, struct worker, fetcher)->io, f);
+}
+
 /* Everything that is made by the worker's own thread, so that its memory lies near its CPU. */
 static enum weir_err worker_set_up(struct worker *w)
 {
@@ -259,11 +283,15 @@ static enum weir_err worker_set_up(struct worker *w)
     wheel_init(&w->wheel, w->clock.now_ms);
     w->accept_timer.fn = on_accept_timer;
     w->drain_timer.fn = on_drain_timer;
+    w->fetch_timer.fn = on_fetch_timer;
+    w->fetcher.start = worker_fetch;
 
     enum weir_err err = mem_new(LIMIT_WORKER_MEMORY, &w->mem);
     if (err != WEIR_OK)
         return err;
-    err = files_new(w->config.files, w->mem, &w->clock, &w->stats, &w->files);
+    struct files_config files = *w->config.files;
+    files.fetcher = &w->fetcher;
+    err = files_new(&files, w->mem, &w->clock, &w->stats, &w->files);
     if (err != WEIR_OK)
         return err;
     w->env = (struct protocol_env){
@@ -286,9 +314,12 @@ static void worker_tear_down(struct worker *w)
     if (w->is_warm && w->config.allocations != NULL)
         w->result.allocations = w->config.allocations() - w->warm_allocations;
     worker_close_listeners(w);
-    files_free(w->files);
     w->result.stats = w->stats;
     w->result.tls_stats = w->tls_stats;
+    if (w->gives_up_fetches)
+        return; /* threads that wait may still write there */
+    files_free(w->files);
+    w->result.stats = w->stats;
     if (w->mem != NULL)
         w->result.blocks_live = mem_blocks_live(w->mem);
     if (w->result.blocks_live > 0)

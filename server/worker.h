@@ -82,6 +82,9 @@ struct worker {
     bool is_crowded;           /* paused because connections_max is reached */
     struct timer drain_timer;  /* ends the drain */
     bool is_draining;
+    struct timer fetch_timer;  /* ends waiting for fetches */
+    bool gives_up_fetches;     /* it has */
+    struct fetcher fetcher;    /* io_fetch(), for those who know no loop */
     uint64_t warm_allocations; /* allocations when warm-up ended */
     bool is_warm;
     struct worker_result result;

@@ -1,5 +1,5 @@
 /*
- * Authenticated encryption: the algorithms of TLS 1.3 by two engines, behind one table.
+ * Authenticated encryption: the algorithms of TLS 1.3 by several engines, behind one table.
  *
  *     pieces ──▶ [ciphertext, as long as all pieces together][16 B tag]
  *
@@ -60,5 +60,11 @@ const struct aead *aead_openssl(enum aead_alg alg);
 
 /* NULL where this program or this processor cannot do it. */
 const struct aead *aead_ipsec_mb(enum aead_alg alg);
+
+/* It is there and works on 512-bit registers (AVX-512, VAES, VPCLMULQDQ). */
+bool aead_ipsec_mb_is_wide(void);
+
+/* NULL as above; there is no ChaCha20-Poly1305 by it anywhere. */
+const struct aead *aead_vaes(enum aead_alg alg);
 
 #endif

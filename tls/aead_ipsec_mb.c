@@ -1,5 +1,6 @@
 /*
- * The fast AEAD engine: intel-ipsec-mb, by its direct functions.
+ * The AEAD engine for processors with AVX-512 or without VAES: intel-ipsec-mb, by its direct
+ * functions.
  *
  * A manager of that library holds job queues, which must not be shared, and a table of functions
  * for this processor, which keep no state but what they are given.  The table is copied once and
@@ -32,8 +33,11 @@ struct mb_gcm {
     aes_gcm_enc_dec_finalize_t enc_finalize;
 };
 
+#define MB_WIDE (IMB_FEATURE_AVX512_SKX | IMB_FEATURE_VAES | IMB_FEATURE_VPCLMULQDQ)
+
 static struct {
     bool usable;
+    bool is_wide;
     struct mb_gcm gcm128;
     struct mb_gcm gcm256;
     chacha_poly_init_t chacha_init;
@@ -63,6 +67,7 @@ static void mb_load(void)
         mb.chacha_dec_update = mgr->chacha20_poly1305_dec_update;
         mb.chacha_finalize = mgr->chacha20_poly1305_finalize;
         mb.usable = imb_get_errno(mgr) == 0;
+        mb.is_wide = mb.usable && (mgr->features & MB_WIDE) == MB_WIDE;
     }
     free_mb_mgr(mgr);
 }
@@ -201,12 +206,23 @@ const struct aead *aead_ipsec_mb(enum aead_alg alg)
     return mb.usable ? &mb_aeads[alg] : NULL;
 }
 
+bool aead_ipsec_mb_is_wide(void)
+{
+    pthread_once(&mb_once, mb_load);
+    return mb.is_wide;
+}
+
 #else
 
 const struct aead *aead_ipsec_mb(enum aead_alg alg)
 {
     (void)alg;
     return NULL;
+}
+
+bool aead_ipsec_mb_is_wide(void)
+{
+    return false;
 }
 
 #endif

@@ -139,10 +139,19 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
                    const unsigned char *offer, unsigned int offer_len, void *arg)
 {
     static const unsigned char ours[] = "\x02h2\x08http/1.1";
-    (void)ssl;
+    static const size_t h2_len = 3;
     (void)arg;
+    const char *only = handshake_from(ssl)->alpn;
+    const unsigned char *first = ours;
+    size_t len = sizeof(ours) - 1;
+    if (only != NULL && strcmp(only, "h2") == 0) {
+        len = h2_len;
+    } else if (only != NULL) {
+        first += h2_len;
+        len -= h2_len;
+    }
     unsigned char *chosen;
-    if (SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, offer, offer_len) !=
+    if (SSL_select_next_proto(&chosen, out_len, first, (unsigned)len, offer, offer_len) !=
         OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_ALERT_FATAL;
     *out = chosen;

@@ -28,6 +28,7 @@ struct handshake {
     const struct tls_ctx *ctx; /* Borrowed */
     const struct clock *clock; /* Borrowed */
     SSL *ssl;                  /* Own */
+    const char *alpn;          /* Borrowed: the one protocol to take; NULL: any of ours */
     const uint8_t *in;         /* received bytes that OpenSSL has not read */
     size_t in_len;
     size_t taken;                         /* bytes that OpenSSL has read, ever */

@@ -23,6 +23,11 @@ enum weir_err tls_conn_new(const struct tls_ctx *ctx, const struct tls_env *env,
     return WEIR_OK;
 }
 
+void tls_conn_require_alpn(struct tls_conn *c, const char *name)
+{
+    c->alpn = name;
+}
+
 void tls_conn_free(struct tls_conn *c)
 {
     if (c == NULL)
@@ -96,8 +101,11 @@ static enum weir_err conn_shake_hands(struct tls_conn *c, const struct weir_slic
 {
     enum weir_err err = WEIR_OK;
     *used = 0;
-    if (c->handshake == NULL)
+    if (c->handshake == NULL) {
         err = handshake_new(c->ctx, c->env->clock, c->env->mem, &c->out, &c->handshake);
+        if (err == WEIR_OK)
+            c->handshake->alpn = c->alpn;
+    }
     if (err == WEIR_OK)
         err = handshake_feed(c->handshake, in->ptr, in->len, used);
     if (err == WEIR_OK)

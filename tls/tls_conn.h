@@ -56,6 +56,14 @@ WEIR_MUST_USE
 enum weir_err tls_conn_new(const struct tls_ctx *ctx, const struct tls_env *env,
                            struct tls_conn **out);
 
+/*
+ * Take no other protocol than this one, by its name in ALPN: "h2" or "http/1.1".  A client that
+ * offers only others gets the alert no_application_protocol (RFC 7301 3.2); one that offers none at
+ * all is let through.  Before the first byte.
+ * Borrowed: name, as long as the connection lives.
+ */
+void tls_conn_require_alpn(struct tls_conn *c, const char *name);
+
 /* Wipe and release everything; sends nothing.  NULL is fine. */
 void tls_conn_free(struct tls_conn *c);
 

@@ -25,6 +25,7 @@ enum tls_write { TLS_WRITE_OPEN, TLS_WRITE_CLOSING, TLS_WRITE_CLOSED };
 struct tls_conn {
     const struct tls_ctx *ctx;      /* Borrowed */
     const struct tls_env *env;      /* Borrowed */
+    const char *alpn;               /* Borrowed: the one protocol to take; NULL: any of ours */
     struct handshake *handshake;    /* Own: from the first byte until the handshake is done */
     const struct keys_suite *suite; /* Borrowed: of ctx; NULL until the handshake is done */
     struct record_keys rx;          /* what the peer seals with */

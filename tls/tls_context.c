@@ -14,6 +14,7 @@
 
 #include "cert.h"
 #include "context_state.h"
+#include "engines.h"
 #include "handshake.h"
 #include "tickets.h"
 
@@ -37,14 +38,16 @@ static enum weir_err ctx_set_policy(struct tls_ctx *ctx)
 
 static enum weir_err ctx_set_suites(struct tls_ctx *ctx, enum tls_aead_choice choice, char *message)
 {
-    bool fast = choice != TLS_AEAD_OPENSSL && aead_ipsec_mb(AEAD_AES_128_GCM) != NULL;
-    if (choice == TLS_AEAD_IPSEC_MB && !fast) {
+    const struct engine *engine = engine_choose(choice);
+    if (engine == NULL) {
         snprintf(message, TLS_MESSAGE_LEN,
-                 "--aead ipsec-mb cannot be had: this program was built without it, or this "
-                 "processor has no AES-NI; use --aead auto");
+                 "--aead %s cannot be had: this program was built without it, or this processor "
+                 "has no %s; use --aead auto",
+                 choice == TLS_AEAD_VAES ? "vaes" : "ipsec-mb",
+                 choice == TLS_AEAD_VAES ? "VAES and VPCLMULQDQ" : "AES-NI");
         return WEIR_CONFIG;
     }
-    ctx->engine = fast ? "ipsec-mb" : "openssl";
+    ctx->engine = engine->name;
     ctx->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
     ctx->sha384 = EVP_MD_fetch(NULL, "SHA384", NULL);
     if (ctx->sha256 == NULL || ctx->sha384 == NULL)
@@ -55,7 +58,7 @@ static enum weir_err ctx_set_suites(struct tls_ctx *ctx, enum tls_aead_choice ch
             .id = 0x1301 + (uint32_t)alg,
             .md = is_384 ? ctx->sha384 : ctx->sha256,
             .hash_len = is_384 ? 48 : 32,
-            .aead = fast ? aead_ipsec_mb(alg) : aead_openssl(alg),
+            .aead = engine_aead(engine, alg),
         };
     }
     return WEIR_OK;

@@ -16,8 +16,9 @@
 struct tls_ctx;
 
 enum tls_aead_choice {
-    TLS_AEAD_AUTO,     /* intel-ipsec-mb if it can be used here, else OpenSSL */
-    TLS_AEAD_IPSEC_MB, /* insist on it */
+    TLS_AEAD_AUTO,     /* the fastest that can be had here: see engines.h */
+    TLS_AEAD_IPSEC_MB, /* insist on it: intel-ipsec-mb */
+    TLS_AEAD_VAES,     /* insist on it: our own, for processors with VAES and VPCLMULQDQ */
     TLS_AEAD_OPENSSL,
 };
 
@@ -41,7 +42,7 @@ enum weir_err tls_ctx_new(const struct tls_config *config, struct tls_ctx **out,
 /* NULL is fine. */
 void tls_ctx_free(struct tls_ctx *ctx);
 
-/* "ipsec-mb" or "openssl".  Borrowed: a literal. */
+/* "ipsec-mb", "vaes" or "openssl".  Borrowed: a literal. */
 const char *tls_ctx_engine(const struct tls_ctx *ctx);
 
 #endif

@@ -45,6 +45,15 @@
 /* pending connections of a listener */
 #define LIMIT_BACKLOG 4096
 
+/* ---- disks ---- */
+
+/* threads of a worker that wait for disks: so many files on a disk that does not answer hold up
+ * others that are not in memory either, and never those that are */
+#define LIMIT_HELPERS 8
+/* ms from an end without delay, or of the drain, for which fetches under way are waited for; then
+ * their threads are left to the end of the process */
+#define LIMIT_FETCH_END_MS 1000
+
 /* ---- clocks ---- */
 
 /* ms from accept to the end of the TLS handshake; on breach: close */
@@ -125,6 +134,12 @@
 /* bytes of memory for files that are small enough to be copied, all that belongs to them included:
  * some 30,000 of 1 KiB */
 #define LIMIT_CACHED_BYTES ((size_t)64 * 1024 * 1024)
+/* bytes that are kept mapped, in windows of 4 MiB: address space, which costs a page table of 4 MiB
+ * at most, and areas of the process, of which Linux allows 65530 */
+#define LIMIT_MAPPED_BYTES ((size_t)2 * 1024 * 1024 * 1024)
+/* ms for which pages of a map that were in memory are taken to be there still; asking costs 1 to
+ * 20 us per 512 KiB */
+#define LIMIT_RESIDENT_MS 1000
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 

@@ -2,6 +2,7 @@
  * One line per event on standard error, `key=value` fields after a short sentence.
  * ERROR: an operator must act.  WARN: degraded.  INFO: lifecycle and peer faults.  DEBUG: detail.
  * Never header values, keys or secrets.
+ * Nobody waits for whoever reads: lines that do not fit into a pipe are lost, and counted.
  * Thread: any; a line is one write.
  */
 #ifndef INTERNAL_LOG_H

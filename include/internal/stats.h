@@ -18,9 +18,14 @@
     X(close)                                                                                       \
     X(read)                                                                                        \
     X(openat2)                                                                                     \
+    X(openat)                                                                                      \
+    X(readlinkat)                                                                                  \
     X(fstat)                                                                                       \
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \
+    X(mincore)                                                                                     \
+    X(preadv2)                                                                                     \
+    X(faccessat2)                                                                                  \
     X(newfstatat)                                                                                  \
     X(pread64)                                                                                     \
     X(getdents64)                                                                                  \
@@ -41,6 +46,7 @@ struct stats {
     uint64_t streams_reset;   /* RST_STREAM sent or received before the response was complete */
     uint64_t streams_refused; /* REFUSED_STREAM sent */
     uint64_t bodies_lost;     /* file maps that shrank while their bytes were being sent */
+    uint64_t fetches;         /* times that something was waited for off the loop */
 
     /* bytes of response bodies, each counted once when it is handed to the output */
     uint64_t body_mapped; /* from a file map to the kernel or the cipher without a copy */

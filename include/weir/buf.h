@@ -26,8 +26,15 @@ struct weir_buf {
     bool poisoned;                       /* bytes were lost under a reader (a file map's SIGBUS) */
     uint8_t *base;                       /* first byte */
     size_t cap;                          /* bytes from base on */
+    const struct weir_buf *whole;        /* what this is a window of; NULL: of nothing larger */
     void (*release)(struct weir_buf *b); /* called when refs falls to 0; takes the buf back */
 };
+
+/* What b is a part of, or b: all bytes of one file have it in common. */
+static inline const struct weir_buf *weir_buf_whole(const struct weir_buf *b)
+{
+    return b->whole != NULL ? b->whole : b;
+}
 
 /* A run of bytes inside a buf.  Own: a slice that is stored holds one reference on its buf. */
 struct weir_slice {

@@ -23,6 +23,7 @@ struct weir_source {
      * NULL if there never is a body.
      * Own: *out carries a reference that the caller drops.
      * Err: AGAIN: not there yet; the source calls weir_response_resume() later.
+     *      CLOSED: the body ends here; only where its length is not known beforehand.
      *      STREAM: they cannot be had (the file shrank, the disk failed): the stream is reset.
      */
     enum weir_err (*read)(void *ctx, uint64_t offset, size_t max, struct weir_slice *out);
@@ -38,6 +39,9 @@ struct weir_source {
     void (*release)(void *ctx);
 };
 
+/* A body that is as long as the source finds it to be: it says CLOSED where it ends. */
+#define WEIR_LENGTH_UNKNOWN UINT64_MAX
+
 struct weir_response {
     uint16_t status;                 /* 200..599 (RFC 9110 15) */
     const struct weir_field *fields; /* Borrowed: true until source->release */
@@ -47,7 +51,8 @@ struct weir_response {
     const struct weir_source *source; /* NULL: fields are constant and there is no body */
     void *ctx;                        /* handed to the source's functions */
     uint64_t body_offset;             /* first byte of the source that is sent */
-    uint64_t body_len;                /* bytes that follow; 0 for HEAD and for no body */
+    uint64_t body_len;                /* bytes that follow, or WEIR_LENGTH_UNKNOWN; 0 for no body;
+                                         for HEAD whatever it is, none is sent */
 };
 
 /*

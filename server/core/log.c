@@ -2,7 +2,10 @@
  * threads never mix.  What does not fit is cut. */
 #include "internal/log.h"
 
+#include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +15,7 @@
 #define LOG_LINE_MAX 1024
 
 static enum log_level log_level = LV_INFO;
+static atomic_uint lines_lost; /* since the last line that was written */
 
 void log_set_level(enum log_level level)
 {
@@ -31,6 +35,28 @@ static void log_clean(char *line, size_t len)
     }
 }
 
+/* A worker must not stop because somebody has stopped reading. */
+static bool can_write(void)
+{
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) != 0;
+}
+
+/* Nothing sensible is left to do when standard error is gone. */
+static void log_put(const char *line, size_t len)
+{
+    ssize_t written = write(STDERR_FILENO, line, len);
+    (void)written;
+}
+
+static void log_tell_lost(void)
+{
+    char line[64];
+    unsigned lost = atomic_exchange(&lines_lost, 0);
+    if (lost > 0)
+        log_put(line, (size_t)snprintf(line, sizeof(line), "weir: warn: lines lost=%u\n", lost));
+}
+
 __attribute__((format(printf, 3, 0))) static void log_write(enum log_level level, int err,
                                                             const char *format, va_list args)
 {
@@ -45,9 +71,12 @@ __attribute__((format(printf, 3, 0))) static void log_write(enum log_level level
     size_t len = (size_t)n < sizeof(line) - 1 ? (size_t)n : sizeof(line) - 2;
     log_clean(line, len);
     line[len++] = '\n';
-    /* Nothing sensible is left to do when standard error is gone. */
-    ssize_t written = write(STDERR_FILENO, line, len);
-    (void)written;
+    if (!can_write()) {
+        atomic_fetch_add(&lines_lost, 1);
+        return;
+    }
+    log_tell_lost();
+    log_put(line, len);
 }
 
 void log_line(enum log_level level, const char *format, ...)

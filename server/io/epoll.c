@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "helper.h"
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
@@ -53,7 +54,8 @@ struct io_epoll {
     struct io io;
     int epoll_fd;
     int wake_fd;
-    bool is_paused; /* accepting */
+    struct helper *helper; /* Own: carries fetches out */
+    bool is_paused;        /* accepting */
     size_t listener_count;
     const struct listener *listeners[LISTENERS_MAX];
     struct sock_queue queue;   /* to be worked off in this turn */
@@ -311,6 +313,13 @@ static void epoll_close_sock(struct io_sock *s)
     queue_put(&e->queue, s); /* one that starves is found there */
 }
 
+/* ---- fetching ---- */
+
+static void epoll_fetch(struct io *io, struct fetch *f)
+{
+    helper_start(epoll_from(io)->helper, f);
+}
+
 /* ---- the turn ---- */
 
 static void sock_work(struct io_epoll *e, struct io_sock *s)
@@ -377,8 +386,10 @@ static void epoll_drain_wake(struct io_epoll *e)
 {
     uint64_t count;
     stats_of(e)->calls.read++;
-    if (read(e->wake_fd, &count, sizeof(count)) == sizeof(count))
-        e->io.env.events->on_wake(e->io.env.ctx);
+    if (read(e->wake_fd, &count, sizeof(count)) != sizeof(count))
+        return;
+    helper_deliver(e->helper);
+    e->io.env.events->on_wake(e->io.env.ctx);
 }
 
 static void epoll_turn(struct io *io)
@@ -425,6 +436,8 @@ static void epoll_wake(struct io *io)
 static void epoll_free(struct io *io)
 {
     struct io_epoll *e = epoll_from(io);
+    if (!helper_free(e->helper))
+        return; /* its threads still wake this loop */
     if (e->epoll_fd != -1)
         close(e->epoll_fd);
     if (e->wake_fd != -1)
@@ -441,6 +454,10 @@ static enum weir_err epoll_open(const struct io_env *env, struct io **out)
     e->io = (struct io){.backend = &io_epoll, .env = *env};
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (helper_new(&e->io, &e->helper) != WEIR_OK) {
+        epoll_free(&e->io);
+        return WEIR_NOMEM;
+    }
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &e->wake_fd};
     if (e->epoll_fd == -1 || e->wake_fd == -1 ||
         epoll_ctl(e->epoll_fd, EPOLL_CTL_ADD, e->wake_fd, &event) == -1) {
@@ -468,6 +485,7 @@ const struct io_backend io_epoll = {
     .end_sending = epoll_end_sending,
     .close = epoll_close_sock,
     .reset = epoll_reset,
+    .fetch = epoll_fetch,
     .turn = epoll_turn,
     .wake = epoll_wake,
 };

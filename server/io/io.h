@@ -8,6 +8,7 @@
  *     io_recv_start ──▶ on_recv, on_recv, ...          until io_recv_stop, the end, or an error
  *     io_send ─────────▶ on_sent                       one at a time per socket
  *     io_close ────────▶ on_closed                     the last completion of the socket
+ *     io_fetch ────────▶ f->done                       once; in any order
  *
  * Life:   a socket's memory is the caller's again in on_closed, not before.
  * Thread: the worker that opened it.
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "internal/fetch.h"
 #include "weir/buf.h"
 #include "weir/err.h"
 #include "weir/gather.h"
@@ -48,7 +50,7 @@ struct io_events {
     /* Nothing of the socket is left. */
     void (*on_closed)(struct io_sock *s);
 
-    /* io_wake() was called, once or more. */
+    /* io_wake() was called, once or more, by others or by the back end itself. */
     void (*on_wake)(void *ctx);
 
     /* Asked before each wait: how many ms it may last; -1 for no bound. */
@@ -93,6 +95,7 @@ struct io_backend {
     void (*end_sending)(struct io_sock *s);
     void (*close)(struct io_sock *s);
     void (*reset)(struct io_sock *s);
+    void (*fetch)(struct io *io, struct fetch *f);
     void (*turn)(struct io *io);
     void (*wake)(struct io *io);
 };
@@ -103,6 +106,7 @@ extern const struct io_backend io_epoll;
 struct io {
     const struct io_backend *backend;
     struct io_env env;
+    size_t fetches; /* under way: the back end counts one less before it calls done */
 };
 
 /* Err: WEIR_IO: the kernel refused; the reason has been logged. */
@@ -113,7 +117,10 @@ static inline enum weir_err io_new(const struct io_backend *backend, const struc
     return backend->open(env, out);
 }
 
-/* All its sockets must be closed.  NULL is fine. */
+/*
+ * All its sockets must be closed.  Fetches that are under way are given up: they never complete,
+ * and what they refer to must stay until the process ends.  NULL is fine.
+ */
 static inline void io_free(struct io *io)
 {
     if (io != NULL)
@@ -197,6 +204,16 @@ static inline void io_close(struct io_sock *s)
 static inline void io_reset(struct io_sock *s)
 {
     s->io->backend->reset(s);
+}
+
+/*
+ * Do something that may wait for a disk, off the loop; see internal/fetch.h.
+ * Borrowed: f and what it refers to, until f->done().
+ */
+static inline void io_fetch(struct io *io, struct fetch *f)
+{
+    io->fetches++;
+    io->backend->fetch(io, f);
 }
 
 /* Deliver completions; wait for some if there are none, as long as wait_ms() allows. */

@@ -24,9 +24,13 @@ struct listen_address {
     socklen_t len;
 };
 
+/* What the peers of a listener may speak. */
+enum listener_speaks { LISTENER_ANY, LISTENER_H2, LISTENER_HTTP1 };
+
 struct listener {
     int fd;
     bool is_tls;
+    enum listener_speaks speaks;
 };
 
 #define LISTEN_TEXT_MAX 160

@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "internal/log.h"
+
 #define DEFAULT_LISTEN "127.0.0.1:8080"
 #define DEFAULT_TLS "127.0.0.1:8443"
 #ifndef WEIR_DEFAULT_DIR
 #define WEIR_DEFAULT_DIR "/usr/share/weir/www"
 #endif
+
+#define ADDRESS_MAX 512 /* bytes; more than any address has */
 
 /* Options without a letter. */
 enum {
@@ -22,6 +26,11 @@ enum {
     OPTION_AEAD,
     OPTION_CACHE_CONTROL,
     OPTION_FALLBACK,
+    OPTION_LIST,
+    OPTION_NO_PRECOMPRESSED,
+    OPTION_CACHE_SIZE,
+    OPTION_CACHE_FILES,
+    OPTION_SERVER,
     OPTION_CHECK,
     OPTION_STATS,
     OPTION_VERSION
@@ -41,11 +50,17 @@ static const struct option_row rows[] = {
     {"key", OPTION_KEY, "FILE", "private key, PEM (default: it is in the --cert file)"},
     {"keylog", OPTION_KEYLOG, "FILE",
      "append TLS secrets, for Wireshark: whoever reads it reads all"},
-    {"aead", OPTION_AEAD, "auto|ipsec-mb|openssl", "who encrypts records (default auto)"},
+    {"aead", OPTION_AEAD, "auto|ipsec-mb|vaes|openssl", "who encrypts records (default auto)"},
     {"cache-control", OPTION_CACHE_CONTROL, "GLOB=VALUE",
      "cache-control of matching files; repeatable"},
     {"fallback", OPTION_FALLBACK, "FILE",
-     "page for paths without a file: a single-page application"},
+     "page below DIR for paths without a file: a single-page application"},
+    {"list", OPTION_LIST, NULL, "list directories that have no index.html"},
+    {"no-precompressed", OPTION_NO_PRECOMPRESSED, NULL, "do not look for FILE.br, .zst and .gz"},
+    {"cache-size", OPTION_CACHE_SIZE, "SIZE",
+     "memory for small files, each worker's: 256K, 64M (default 64M)"},
+    {"cache-files", OPTION_CACHE_FILES, "N", "large files kept open, each worker's (default 1024)"},
+    {"server", OPTION_SERVER, "NAME", "value of the field server; '': none (default weir)"},
     {"workers", 'w', "N", "threads (default: the CPUs it may run on)"},
     {"io", OPTION_IO, "auto|epoll", "how to wait for the network (default auto)"},
     {"no-pin", OPTION_NO_PIN, NULL, "do not bind each worker to a CPU"},
@@ -70,6 +85,8 @@ static void print_help(void)
     }
     printf("\nPort 0 takes a free one; the port is printed.  Naming a listener replaces both "
            "defaults.\n"
+           "An address may end in \",h2\" or \",http/1.1\": the one protocol that is spoken "
+           "there.\n"
            "SIGTERM and SIGINT drain and stop; a second one stops at once.\n"
            "Exit status: 0 after a clean stop, 1 when it could not run, 2 for a wrong command "
            "line.\n");
@@ -77,8 +94,34 @@ static void print_help(void)
 
 static enum config_outcome bad(const char *option, const char *value, const char *why)
 {
-    fprintf(stderr, "weir: --%s %s: %s\n", option, value, why);
+    log_line(LV_ERROR, "--%s %s: %s", option, value, why);
     return CONFIG_BAD;
+}
+
+/*
+ * Take an address apart: what stands behind a comma is the one protocol that is spoken there.
+ * Err: WEIR_CONFIG, and `why` says what is wrong with it.
+ */
+static enum weir_err listener_parse(const char *text, struct config_listener *l, char *why,
+                                    size_t why_len)
+{
+    const char *comma = strrchr(text, ',');
+    if (comma == NULL)
+        return listen_address_parse(text, &l->address, why, why_len);
+    if (strcmp(comma + 1, "h2") == 0)
+        l->speaks = LISTENER_H2;
+    else if (strcmp(comma + 1, "http/1.1") == 0)
+        l->speaks = LISTENER_HTTP1;
+    char address[ADDRESS_MAX];
+    size_t len = (size_t)(comma - text);
+    if (l->speaks == LISTENER_ANY || len >= sizeof(address)) {
+        snprintf(why, why_len,
+                 "expected h2 or http/1.1 behind the comma, and an address before it");
+        return WEIR_CONFIG;
+    }
+    memcpy(address, text, len);
+    address[len] = '\0';
+    return listen_address_parse(address, &l->address, why, why_len);
 }
 
 static enum config_outcome add_listener(struct config *c, const char *text, bool is_tls)
@@ -88,7 +131,7 @@ static enum config_outcome add_listener(struct config *c, const char *text, bool
         return bad(option, text, "there are too many listeners already");
     struct config_listener *l = &c->listeners[c->listener_count];
     char why[160];
-    if (listen_address_parse(text, &l->address, why, sizeof(why)) != WEIR_OK)
+    if (listener_parse(text, l, why, sizeof(why)) != WEIR_OK)
         return bad(option, text, why);
     l->is_tls = is_tls;
     c->listener_count++;
@@ -118,6 +161,7 @@ static enum config_outcome set_aead(struct config *c, const char *text)
     static const char *const names[] = {
         [TLS_AEAD_AUTO] = "auto",
         [TLS_AEAD_IPSEC_MB] = "ipsec-mb",
+        [TLS_AEAD_VAES] = "vaes",
         [TLS_AEAD_OPENSSL] = "openssl",
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -126,7 +170,7 @@ static enum config_outcome set_aead(struct config *c, const char *text)
             return CONFIG_RUN;
         }
     }
-    return bad("aead", text, "expected auto, ipsec-mb or openssl");
+    return bad("aead", text, "expected auto, ipsec-mb, vaes or openssl");
 }
 
 /* A value goes into a field of every response as it is (RFC 9110 5.5). */
@@ -157,10 +201,46 @@ static enum config_outcome add_cache_rule(struct config *c, const char *text)
 
 static enum config_outcome set_fallback(struct config *c, const char *text)
 {
-    if (text[0] != '/')
-        return bad("fallback", text,
-                   "expected a path from the served directory, as in /index.html");
-    c->fallback = text;
+    const char *slash = text[0] == '/' ? "" : "/";
+    int n = snprintf(c->fallback, sizeof(c->fallback), "%s%s", slash, text);
+    if (text[0] == '\0' || (size_t)n >= sizeof(c->fallback))
+        return bad("fallback", text, "expected a file below the served directory");
+    return CONFIG_RUN;
+}
+
+static enum config_outcome set_cache_size(struct config *c, const char *text)
+{
+    char *end;
+    unsigned long long n = strtoull(text, &end, 10);
+    unsigned shift = 0;
+    if (*end == 'K' || *end == 'M' || *end == 'G')
+        shift = *end == 'K' ? 10 : *end == 'M' ? 20 : 30;
+    end += shift > 0;
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 ||
+        n > CONFIG_CACHE_SIZE_MAX >> shift)
+        return bad("cache-size", text, "expected bytes, as in 256K or 64M, up to 512M");
+    c->cache_size = (size_t)n << shift;
+    return CONFIG_RUN;
+}
+
+static enum config_outcome set_cache_files(struct config *c, const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > CONFIG_CACHE_FILES_MAX)
+        return bad("cache-files", text, "expected a number from 1 to 1000000");
+    c->cache_files = (size_t)n;
+    return CONFIG_RUN;
+}
+
+static enum config_outcome set_server(struct config *c, const char *text)
+{
+    size_t len = strlen(text);
+    if (!is_field_value(text))
+        return bad("server", text, "it has a character that no field may have");
+    if (len > CONFIG_SERVER_MAX || (len > 0 && (text[0] == ' ' || text[len - 1] == ' ')))
+        return bad("server", text, "expected up to 64 characters, no space at either end");
+    c->server = text;
     return CONFIG_RUN;
 }
 
@@ -175,6 +255,11 @@ static enum config_outcome set_option(struct config *c, int code, const char *ar
     case OPTION_AEAD: return set_aead(c, arg);
     case OPTION_CACHE_CONTROL: return add_cache_rule(c, arg);
     case OPTION_FALLBACK: return set_fallback(c, arg);
+    case OPTION_LIST: c->lists_directories = true; return CONFIG_RUN;
+    case OPTION_NO_PRECOMPRESSED: c->ignores_siblings = true; return CONFIG_RUN;
+    case OPTION_CACHE_SIZE: return set_cache_size(c, arg);
+    case OPTION_CACHE_FILES: return set_cache_files(c, arg);
+    case OPTION_SERVER: return set_server(c, arg);
     case 'w': return set_workers(c, arg);
     case OPTION_IO: return set_io(c, arg);
     case OPTION_NO_PIN: c->is_pinned = false; return CONFIG_RUN;
@@ -182,13 +267,32 @@ static enum config_outcome set_option(struct config *c, int code, const char *ar
     case OPTION_STATS: c->print_stats = true; return CONFIG_RUN;
     case OPTION_VERSION: printf("weir " WEIR_VERSION "\n"); return CONFIG_EXIT;
     case 'h': print_help(); return CONFIG_EXIT;
-    default: return CONFIG_BAD; /* getopt has named the option and what is wrong */
+    default: return CONFIG_BAD;
     }
 }
 
-/* The table in the form getopt wants; `letters` has room for two characters per row. */
+/* Say what is wrong with an option.  `code` is getopt's result, `word` the last that it took. */
+static enum config_outcome reject(int code, const char *word)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < ROWS; i++)
+        is_known = is_known || rows[i].code == optopt;
+    if (is_known)
+        log_line(LV_ERROR, "%s: %s", word, code == ':' ? "it needs a value" : "it takes no value");
+    else if (optopt != 0) /* a letter, maybe amid others */
+        log_line(LV_ERROR, "-%c: there is no such option", optopt);
+    else
+        log_line(LV_ERROR, "%s: there is no such option", word);
+    return CONFIG_BAD;
+}
+
+/*
+ * The table in the form getopt wants; `letters` has room for two characters per row and two more.
+ * The colon in front makes it tell a missing value from an unknown option.
+ */
 static void make_getopt(struct option *longs, char *letters)
 {
+    *letters++ = ':';
     for (size_t i = 0; i < ROWS; i++) {
         int has_arg = rows[i].arg != NULL ? required_argument : no_argument;
         longs[i] = (struct option){rows[i].name, has_arg, NULL, rows[i].code};
@@ -204,23 +308,27 @@ static void make_getopt(struct option *longs, char *letters)
 
 enum config_outcome config_parse(int argc, char **argv, struct config *out)
 {
-    static char program[] = "weir"; /* getopt's messages begin with it, whatever path we came by */
-    *out = (struct config){.dir = WEIR_DEFAULT_DIR, .io = &io_epoll, .is_pinned = true};
+    *out = (struct config){
+        .dir = WEIR_DEFAULT_DIR,
+        .io = &io_epoll,
+        .server = "weir",
+        .is_pinned = true,
+    };
     struct option longs[ROWS + 1];
-    char letters[2 * ROWS + 1];
+    char letters[2 * ROWS + 2];
     make_getopt(longs, letters);
-    if (argc > 0)
-        argv[0] = program;
 
     int code;
+    opterr = 0; /* what is wrong is said here */
     // NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread yet
     while ((code = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-        enum config_outcome outcome = set_option(out, code, optarg);
+        enum config_outcome outcome = code == '?' || code == ':' ? reject(code, argv[optind - 1])
+                                                                 : set_option(out, code, optarg);
         if (outcome != CONFIG_RUN)
             return outcome;
     }
     if (argc - optind > 1) {
-        fprintf(stderr, "weir: %s: only one directory can be served\n", argv[optind + 1]);
+        log_line(LV_ERROR, "%s: only one directory can be served", argv[optind + 1]);
         return CONFIG_BAD;
     }
     if (argc - optind == 1)

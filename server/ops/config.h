@@ -16,10 +16,15 @@
 #define CONFIG_LISTENERS_MAX 8
 #define CONFIG_WORKERS_MAX 256
 #define CONFIG_CACHE_RULES_MAX 64
+#define CONFIG_FALLBACK_LEN 1024
+#define CONFIG_CACHE_SIZE_MAX ((size_t)512 << 20) /* half of a worker's memory */
+#define CONFIG_CACHE_FILES_MAX 1000000
+#define CONFIG_SERVER_MAX 64
 
 struct config_listener {
     struct listen_address address;
     bool is_tls;
+    enum listener_speaks speaks;
 };
 
 struct config {
@@ -31,7 +36,12 @@ struct config {
     struct tls_config tls;
     struct cache_rule cache_rules[CONFIG_CACHE_RULES_MAX];
     size_t cache_rule_count;
-    const char *fallback; /* NULL: none */
+    char fallback[CONFIG_FALLBACK_LEN]; /* path from dir, with '/'; empty: none */
+    size_t cache_size;                  /* bytes; 0: the default */
+    size_t cache_files;                 /* 0: the default */
+    const char *server;                 /* value of the field `server`; empty: no such field */
+    bool lists_directories;
+    bool ignores_siblings;
     bool is_pinned;
     bool check_only;
     bool print_stats;

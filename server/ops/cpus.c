@@ -2,6 +2,7 @@
 #include "cpus.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,6 +27,8 @@ static bool read_text(const char *path, char *text, size_t cap)
 size_t cpus_from_quota(const char *cpu_max, size_t none)
 {
     char *end;
+    if (cpu_max[0] == '-')
+        return none;
     unsigned long long quota = strtoull(cpu_max, &end, 10);
     if (end == cpu_max || *end != ' ')
         return none;
@@ -37,30 +40,91 @@ size_t cpus_from_quota(const char *cpu_max, size_t none)
     return worth < none ? (size_t)worth : none;
 }
 
-/* The tightest quota from our cgroup up to the root of what we see. */
-static size_t quota_of_cgroups(size_t none)
+/* The unified hierarchy: "max 100000", or a number and a period. */
+static size_t quota_unified(const char *folder, size_t none)
 {
-    char text[4096];
-    if (!read_text("/proc/self/cgroup", text, sizeof(text)))
-        return none;
-    char *group = strstr(text, "0::"); /* the unified hierarchy */
-    if (group == NULL)
-        return none;
-    group += 3;
-    group[strcspn(group, "\n")] = '\0';
+    char path[PATH_MAX];
+    char text[64];
+    snprintf(path, sizeof(path), "%s/cpu.max", folder);
+    return read_text(path, text, sizeof(text)) ? cpus_from_quota(text, none) : none;
+}
 
+/* The hierarchy of its own that the controller `cpu` had before: two files, -1 if there is none. */
+static size_t quota_legacy(const char *folder, size_t none)
+{
+    char path[PATH_MAX];
+    char quota[32];
+    char period[32];
+    char both[sizeof(quota) + sizeof(period)];
+    snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", folder);
+    if (!read_text(path, quota, sizeof(quota)))
+        return none;
+    snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
+    if (!read_text(path, period, sizeof(period)))
+        return none;
+    quota[strcspn(quota, "\n")] = '\0';
+    snprintf(both, sizeof(both), "%s %s", quota, period);
+    return cpus_from_quota(both, none);
+}
+
+/*
+ * The tightest quota from a group up to the root of what we see.  In a container the group may be
+ * named as the host names it, and only the root is there.
+ */
+static size_t quota_of_group(const char *mount, const char *group, size_t group_len,
+                             size_t (*quota_of)(const char *folder, size_t none), size_t none)
+{
     size_t worth = none;
+    char folder[PATH_MAX];
+    int mount_len = snprintf(folder, sizeof(folder), "%s", mount);
+    int len = snprintf(folder, sizeof(folder), "%s%.*s", mount, (int)group_len, group);
+    if (len < 0 || (size_t)len >= sizeof(folder))
+        return none;
     for (;;) {
-        char path[sizeof(text) + 32];
-        char quota[64];
-        snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", group);
-        if (read_text(path, quota, sizeof(quota)))
-            worth = cpus_from_quota(quota, worth);
-        char *slash = strrchr(group, '/');
+        worth = quota_of(folder, worth);
+        char *slash = strrchr(folder + mount_len, '/');
         if (slash == NULL)
             return worth;
         *slash = '\0';
     }
+}
+
+/* True if the comma-separated `names` have `cpu` among them. */
+static bool has_cpu(const char *names, size_t len)
+{
+    for (size_t at = 0; at < len;) {
+        size_t n = strcspn(names + at, ",:");
+        if (n == 3 && memcmp(names + at, "cpu", 3) == 0)
+            return true;
+        at += n + 1;
+    }
+    return false;
+}
+
+size_t cpus_from_cgroups(const char *groups, const char *mount, size_t none)
+{
+    char text[4096];
+    if (!read_text(groups, text, sizeof(text)))
+        return none;
+    char legacy[PATH_MAX];
+    snprintf(legacy, sizeof(legacy), "%s/cpu", mount);
+    size_t worth = none;
+    /* Lines of number:controllers:group (cgroups(7)). */
+    for (char *line = text; *line != '\0'; line += line[0] == '\n') {
+        size_t len = strcspn(line, "\n");
+        const char *names = memchr(line, ':', len);
+        const char *group = names == NULL ? NULL : strchr(names + 1, ':');
+        if (group != NULL && group < line + len) {
+            size_t group_len = len - (size_t)(group + 1 - line);
+            size_t names_len = (size_t)(group - names - 1);
+            if (names_len == 0)
+                worth = quota_of_group(mount, group + 1, group_len, quota_unified, worth);
+            else if (has_cpu(names + 1, names_len))
+                worth = quota_of_group(legacy, group + 1, group_len, quota_legacy, worth);
+        }
+        line += len;
+    }
+    return worth;
 }
 
 void cpus_find(struct cpus *out)
@@ -74,5 +138,6 @@ void cpus_find(struct cpus *out)
                 out->ids[out->count++] = i;
         }
     }
-    out->worth = quota_of_cgroups(out->count > 0 ? out->count : 1);
+    out->worth =
+        cpus_from_cgroups("/proc/self/cgroup", "/sys/fs/cgroup", out->count > 0 ? out->count : 1);
 }

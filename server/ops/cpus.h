@@ -23,4 +23,10 @@ void cpus_find(struct cpus *out);
  */
 size_t cpus_from_quota(const char *cpu_max, size_t none);
 
+/*
+ * The same for a process: the tightest quota of the groups in the file `groups`, as
+ * /proc/PID/cgroup has them, and of those above; `mount` is where the hierarchies are.
+ */
+size_t cpus_from_cgroups(const char *groups, const char *mount, size_t none);
+
 #endif

@@ -15,6 +15,7 @@
 #include "internal/limits.h"
 #include "internal/log.h"
 #include "allocations.h"
+#include "beneath.h"
 #include "cpus.h"
 #include "map_guard.h"
 #include "mem.h"
@@ -38,10 +39,15 @@ static struct files_config files_config_of(const struct config *config)
 {
     return (struct files_config){
         .root = config->dir,
-        .server = WEIR_STR("weir"),
+        .walks_paths = !beneath_is_in_kernel(),
+        .server = {config->server, strlen(config->server)},
+        .cached_max = config->cache_files,
+        .cached_bytes = config->cache_size,
         .cache_rules = config->cache_rules,
         .cache_rule_count = config->cache_rule_count,
-        .fallback = {config->fallback, config->fallback != NULL ? strlen(config->fallback) : 0},
+        .ignores_siblings = config->ignores_siblings,
+        .lists_directories = config->lists_directories,
+        .fallback = {config->fallback, strlen(config->fallback)},
     };
 }
 
@@ -59,6 +65,12 @@ static enum weir_err open_tls(const struct config *config, struct tls_ctx **out)
     if (err != WEIR_OK)
         log_line(LV_ERROR, "%s", message);
     return err;
+}
+
+static void tell_files(const struct files_config *files)
+{
+    if (files->walks_paths)
+        log_line(LV_INFO, "openat2(2) is not to be had: paths are resolved name by name");
 }
 
 /* What an operator should know about how TLS is served. */
@@ -143,7 +155,11 @@ static enum weir_err start_worker(struct program *p, size_t i)
     if (config->is_pinned && p->cpus.count > 0)
         wc.cpu = p->cpus.ids[i % p->cpus.count];
     for (size_t l = 0; l < config->listener_count; l++)
-        wc.listeners[l] = (struct listener){p->fds[l][i], config->listeners[l].is_tls};
+        wc.listeners[l] = (struct listener){
+            .fd = p->fds[l][i],
+            .is_tls = config->listeners[l].is_tls,
+            .speaks = config->listeners[l].speaks,
+        };
     return worker_start(&wc, &p->workers[i]);
 }
 
@@ -175,9 +191,14 @@ static void print_listeners(const struct config *config)
         const struct config_listener *l = &config->listeners[i];
         char text[LISTEN_TEXT_MAX];
         listen_address_format(&l->address, text);
+        static const char *const alone[] = {
+            [LISTENER_ANY] = "",
+            [LISTENER_H2] = " (h2 alone)",
+            [LISTENER_HTTP1] = " (http/1.1 alone)",
+        };
         const char *scheme = l->is_tls ? "https://" : "http://";
         bool is_unix = l->address.addr.any.sa_family == AF_UNIX;
-        printf("weir: listening on %s%s\n", is_unix ? "" : scheme, text);
+        printf("weir: listening on %s%s%s\n", is_unix ? "" : scheme, text, alone[l->speaks]);
     }
     fflush(stdout);
 }
@@ -262,9 +283,8 @@ static int status_of(enum weir_err err)
 }
 
 /* What a worker will do first, done once here, where an error is said once. */
-static enum weir_err try_files(const struct config *config)
+static enum weir_err try_files(const struct files_config *files)
 {
-    const struct files_config files = files_config_of(config);
     struct mem *mem;
     enum weir_err err = mem_new(LIMIT_WORKER_MEMORY, &mem);
     if (err != WEIR_OK)
@@ -273,7 +293,7 @@ static enum weir_err try_files(const struct config *config)
     struct stats stats = {0};
     struct files *f;
     clock_tick(&clock);
-    err = files_new(&files, mem, &clock, &stats, &f);
+    err = files_new(files, mem, &clock, &stats, &f);
     files_free(f);
     mem_free(mem);
     return err;
@@ -282,7 +302,8 @@ static enum weir_err try_files(const struct config *config)
 int run_check(const struct config *config)
 {
     struct tls_ctx *tls = NULL;
-    enum weir_err err = try_files(config);
+    const struct files_config files = files_config_of(config);
+    enum weir_err err = try_files(&files);
     if (err == WEIR_OK)
         err = open_tls(config, &tls);
     tls_ctx_free(tls);
@@ -299,15 +320,17 @@ int run(struct config *config)
     p->config = config;
     p->files = files_config_of(config);
     cpus_find(&p->cpus);
-    enum weir_err err = try_files(config);
+    enum weir_err err = try_files(&p->files);
     if (err == WEIR_OK)
         err = open_tls(config, &p->tls);
     if (err == WEIR_OK)
         err = map_guard_install();
     if (err == WEIR_OK)
         err = take_signals(p);
-    if (err == WEIR_OK)
+    if (err == WEIR_OK) {
+        tell_files(&p->files);
         tell_tls(config, p->tls);
+    }
     int status = err == WEIR_OK ? run_workers(p, config) : status_of(err);
     tls_ctx_free(p->tls);
     free(p);

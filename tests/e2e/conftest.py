@@ -31,7 +31,8 @@ def start(transport):
     running = []
 
     def start_one(directory, *options, workers=1, **kwargs):
-        server = Server(directory, transport, ("-w", str(workers), *options), **kwargs)
+        count = () if workers is None else ("-w", str(workers))
+        server = Server(directory, transport, (*count, *options), **kwargs)
         running.append(server)
         return server
 

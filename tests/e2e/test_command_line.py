@@ -28,7 +28,7 @@ def assert_refused(done, status, *words):
     assert done.returncode == status
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1 and done.stderr.endswith("\n")
-    assert done.stderr.startswith("weir: ")
+    assert done.stderr.startswith("weir: error: ")
     for word in words:
         assert str(word) in done.stderr
 
@@ -38,7 +38,11 @@ def assert_refused(done, status, *words):
 
 @pytest.mark.parametrize("arguments, named", [
     (["--frobnicate"], "--frobnicate"),
-    (["-Z"], "Z"),
+    (["--stats=yes"], "--stats=yes"),
+    (["--help=me"], "--help=me"),
+    (["-Z"], "-Z"),
+    (["-Zh", "--stats"], "-Z"),
+    (["--stats", "-Zh"], "-Z"),
     (["--workers"], "--workers"),
     (["-l"], "l"),
     (["-w", "0"], "0"),
@@ -58,7 +62,32 @@ def assert_refused(done, status, *words):
     (["-l", "unix:"], "unix:"),
     (["-l", "unix:/" + "x" * 200], "unix:"),
     (["-l", ""], ""),
+    (["-l", "127.0.0.1:0,h3"], "127.0.0.1:0,h3"),
+    (["-l", "127.0.0.1:0,"], "127.0.0.1:0,"),
+    (["-l", ",h2"], ",h2"),
+    (["-s", "127.0.0.1:0,h2,http/1.1"], "127.0.0.1:0,h2,http/1.1"),
+    (["-s", "x" * 600 + ":0,h2"], "x"),
     (["/", "/tmp"], "/tmp"),
+    (["--key", "key.pem"], "--cert"),
+    (["--cache-control", "no value"], "no value"),
+    (["--cache-control", "=max-age=1"], "=max-age=1"),
+    (["--cache-control", "*.js=a\nb"], "character"),
+    (["--fallback", ""], "--fallback"),
+    (["--fallback", "/" + "x" * 1024], "--fallback"),
+    (["--cache-size", "0"], "0"),
+    (["--cache-size", "-1"], "-1"),
+    (["--cache-size", "64MB"], "64MB"),
+    (["--cache-size", "64m"], "64m"),
+    (["--cache-size", "M"], "M"),
+    (["--cache-size", "513M"], "513M"),
+    (["--cache-size", "99999999999999999999"], "99999999999999999999"),
+    (["--cache-size", "18014398509481984K"], "18014398509481984K"),
+    (["--cache-files", "0"], "0"),
+    (["--cache-files", "+5"], "+5"),
+    (["--cache-files", "1000001"], "1000001"),
+    (["--server", "a\rb"], "character"),
+    (["--server", " weir"], " weir"),
+    (["--server", "x" * 65], "64"),
 ])
 def test_a_wrong_command_line_gets_one_line_and_status_2(weir, arguments, named):
     assert_refused(weir(*arguments), 2, named)
@@ -96,6 +125,11 @@ def test_a_directory_that_may_not_be_read(weir, unreadable):
     except PermissionError:
         pytest.skip("the other user may not run the program from where it lies")
     assert_refused(done, 2, directory)
+
+
+@pytest.mark.parametrize("name", ["/none.html", "none.html", "/sub", "/../outside.html", "//x"])
+def test_a_fallback_that_is_no_file_below_the_directory(weir, tree, name):
+    assert_refused(weir("-l", "127.0.0.1:0", "--fallback", name, tree.root), 2, "fallback", name)
 
 
 # ---- an address that cannot be had: 1 ----
@@ -150,7 +184,9 @@ def test_help_names_every_option(weir, option):
 
     assert (done.returncode, done.stderr) == (0, "")
     for name in ("-l", "--listen", "-w", "--workers", "--io", "--no-pin", "--check", "--stats",
-                 "--version", "--help", "DIR"):
+                 "--version", "--help", "DIR", "--cache-control", "--fallback", "--list",
+                 "--no-precompressed", "--cache-size", "--cache-files", "--server",
+                 ",h2", ",http/1.1"):
         assert name in done.stdout
 
 
@@ -162,7 +198,8 @@ def test_check_of_what_is_right_is_quiet_and_does_not_serve(weir, tree):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["-l", "127.0.0.1:0", "/none/at/all"], ["-w", "x"], ["-l", "x"], ["--frobnicate"]])
+    ["-l", "127.0.0.1:0", "/none/at/all"], ["-w", "x"], ["-l", "x"], ["--frobnicate"],
+    ["-l", "127.0.0.1:0", "--fallback", "none.html", "/"]])
 def test_check_finds_what_is_wrong(weir, arguments):
     assert_refused(weir("--check", *arguments), 2)
 

@@ -166,6 +166,31 @@ def test_sigterm_under_h2load_loses_no_request(start, tree, path, clients, strea
     assert not any(server.stats["streams"].values())
 
 
+def test_sigterm_amid_requests_that_were_all_sent_fails_none(start, tree):
+    """h2load sends all it has at once, so that its own count of failures is the server's.
+
+    (Above it goes on for ever: what it never sent, since there was a GOAWAY, it calls failed.)
+    """
+    server = start(tree.root, workers=2)
+    idle = server.cpu_seconds()
+    total = 200
+    command = tools.h2load_command(server, "/large.bin", requests=total, clients=2, streams=100)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        while server.cpu_seconds() - idle < 0.05:  # much more than it takes to read the requests
+            assert running.poll() is None
+            time.sleep(0.005)
+        server.signal()
+        assert running.poll() is None
+        text = running.communicate(timeout=PATIENCE)[0].decode()
+    server.stop()
+
+    load = tools.parse_h2load(text)
+    assert (load.total, load.started, load.done, load.succeeded) == (total,) * 4, text
+    assert (load.failed, load.errored, load.timeout) == (0, 0, 0), text
+    assert load.by_class["2xx"] == total
+    assert load.data_bytes == total * len(tree.files["large.bin"])
+
+
 def test_every_request_sent_before_the_ping_was_answered_is_served(start, tree):
     """Clients that open streams until they see the first GOAWAY lose none of them."""
     server = start(tree.root, workers=2)

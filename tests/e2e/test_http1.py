@@ -78,11 +78,12 @@ def test_curl(server, tree, name):
     assert answer == tree.files[name] + b"1.1"
 
 
-def test_100_mib_are_mapped_and_none_copied(server):
+def test_100_mib_are_mapped_and_not_copied(server):
     body = tools.run("curl", "-sS", "--insecure", "--http1.1", server.url("/big.bin"))
     assert body == content(BIG_LEN)
     server.stop()
-    assert server.stats["body"] == {"mapped": BIG_LEN, "pooled": 0, "copied": 0}
+    # The last byte is copied: it waits until the others have left and are known to be right.
+    assert server.stats["body"] == {"mapped": BIG_LEN - 1, "pooled": 0, "copied": 1}
 
 
 def test_wrk(start, tree):

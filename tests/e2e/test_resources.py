@@ -1,11 +1,12 @@
 """Descriptors run out, connections lie idle, memory is asked for: the server neither dies nor spins."""
 
+import errno
 import time
 import urllib.parse
 
 import pytest
 
-from harness import tools
+from harness import sandbox, tools
 from harness.server import is_sanitized
 from harness.transport import open_tcp
 from harness.wire import Wire, frames
@@ -13,6 +14,7 @@ from harness.wire import Wire, frames
 DESCRIPTORS = 64
 HUGE_PAGE = 2 * 1024 * 1024
 SPAN = 2  # seconds over which processor time is measured
+PAUSES_MAX = 100  # far more than there are in such a span, and far less than a loop would make
 
 
 def cpu_share(server, busy=lambda: None):
@@ -49,6 +51,46 @@ def test_out_of_descriptors_the_server_serves_those_it_has_and_does_not_spin(sta
         first.close()
     server.stop()
     assert server.stats["connections"]["accept_pauses"] > 0
+
+
+def test_when_accept_fails_for_want_of_descriptors_it_is_not_tried_all_the_time(start, tree):
+    """EMFILE itself: fewer descriptors are left than the server counted on when it started."""
+    server = start(tree.root)
+    first = Wire.connect(server)
+    first.get("/small.txt")
+    server.limit_descriptors(2)
+    waiting = crowd(server)
+
+    cpu_share(server, lambda: first.get("/one.bin"))
+    server.limit_descriptors(None)
+    for sock in waiting:
+        sock.close()
+    with Wire.connect(server) as late:
+        assert late.get("/page.bin").body == tree.files["page.bin"]
+    first.close()
+    server.stop()
+
+    assert "accepting paused" in server.log()
+    pauses = server.stats["connections"]["accept_pauses"]
+    assert 1 <= pauses <= PAUSES_MAX
+    # the connections that were waiting, each pause, and the EAGAIN behind each
+    assert server.stats["calls"]["accept4"] <= 2 * (len(waiting) + pauses + 2)
+
+
+@pytest.mark.h2c_only
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
+def test_whatever_accept_lacks_the_server_waits_and_ends_in_order(start, tree, error):
+    server = start(tree.root, "--io", "epoll", refused=(sandbox.ACCEPT4, error))
+    waiting = crowd(server)
+
+    assert cpu_share(server) < 0.1
+
+    assert server.process.poll() is None
+    for sock in waiting:
+        sock.close()
+    server.stop()
+    assert 2 <= server.stats["connections"]["accept_pauses"] <= PAUSES_MAX
+    assert server.stats["calls"]["accept4"] == server.stats["connections"]["accept_pauses"]
 
 
 def test_files_can_be_opened_while_connections_wait(start, tree):

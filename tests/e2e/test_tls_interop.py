@@ -19,7 +19,7 @@ from harness.wire import Wire
 
 REQUEST = b"GET /small.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 SUITES = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"]
-ENGINES = ["openssl", "ipsec-mb"]
+ENGINES = ["openssl", "ipsec-mb"] + (["vaes"] if tls_tools.has_vaes() else [])
 
 
 @pytest.fixture
@@ -54,7 +54,8 @@ def test_curl_gets_100_mib(server, big_hash, options):
         digest = hashlib.file_digest(curl.stdout, "sha256")
     assert (curl.returncode, digest.hexdigest()) == (0, big_hash)
     server.stop()
-    assert server.stats["body"] == {"mapped": BIG_LEN, "pooled": 0, "copied": 0}
+    last = 1 if options else 0  # over HTTP/1.1 it is copied, once the others have left
+    assert server.stats["body"] == {"mapped": BIG_LEN - last, "pooled": 0, "copied": last}
 
 
 def test_curl_at_a_slow_pace(server, tree):
@@ -364,7 +365,7 @@ def test_one_byte_at_a_time_in_both_directions(server, tree):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_both_engines_serve_the_same(start, tree, engine, big_hash):
+def test_all_engines_serve_the_same(start, tree, engine, big_hash):
     server = start(tree.root, "--aead", engine)
     with Wire.connect(server) as wire:
         for name in ("empty.txt", "one.bin", "small.txt", "page.bin", "medium.bin", "large.bin"):

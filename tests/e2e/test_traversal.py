@@ -1,9 +1,13 @@
 """No path, however written, yields a byte from outside of the served directory."""
 
+import errno
+import functools
 import os
 
 import pytest
 
+from harness import sandbox
+from harness import transport as transports
 from harness.frames import Error
 from harness.wire import Wire
 
@@ -11,6 +15,23 @@ SECRET = b"this lies outside of the served directory"
 DOTS = ["..", "%2e%2e", "%2E%2e", ".%2e", "%2e.", "%252e%252e", "%c0%ae%c0%ae", "%u002e%u002e",
         "..%00", "%2e%2e%00", "..;", "...", "..%20", ".. "]
 SLASHES = ["/", "//", "%2f", "%2F", "%252f", "\\", "%5c", "%5C", "%255c", "%c0%af", "/./", "/%2e/"]
+
+
+@pytest.fixture(params=["h2c", "tls", "h2c without openat2"])
+def way(request):
+    return request.param
+
+
+@pytest.fixture
+def transport(way):
+    return transports.BY_NAME[way.split()[0]]
+
+
+@pytest.fixture
+def start(start, way):
+    """Servers where openat2(2) works, and those that have to do without."""
+    refused = (sandbox.OPENAT2, errno.ENOSYS)
+    return functools.partial(start, refused=refused) if "without" in way else start
 
 
 @pytest.fixture
@@ -150,3 +171,18 @@ def test_a_link_swapped_in_later_does_not_lead_out(start, trap):
 
         assert response.status == 404
         assert not leaks(response)
+
+
+@pytest.mark.parametrize("way", ["h2c"], indirect=True)
+@pytest.mark.parametrize("error", [None, errno.ENOSYS, errno.EPERM])
+def test_only_without_openat2_paths_are_walked_and_it_is_said_once(start, trap, error):
+    server = start(trap, workers=3, refused=error and (sandbox.OPENAT2, error))
+
+    with Wire.connect(server) as wire:
+        assert wire.get("/link-inside").body == b"inside\n"
+
+    server.stop()
+    calls = server.stats["calls"]
+    assert server.log().count("openat2") == (0 if error is None else 1)
+    assert (calls["openat2"] > 0) == (error is None)
+    assert (calls["openat"] > 0) == (error is not None)

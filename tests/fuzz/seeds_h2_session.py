@@ -105,6 +105,11 @@ def scripts():
                                        "/late?300", "/none", "/status?99", "/other")):
             script.ask(2 * stream + 1, path)
         yield f"paths-{i}", script
+    for i, plan in enumerate((0, 2, 4, 6)):
+        script = Script(WHOLE & 64 | plan | (i + 1) << 5)
+        for stream, path in enumerate(("/stream?40000", "/made?20", "/drip?9000", "/break?300")):
+            script.ask(2 * stream + 1, path)
+        yield f"streams-{i}", script
     yield "long", Script().ask(1, "/size?9").ask(3, "/long").ask(5, "/size?9")
     yield "trailers", Script().ask(1, "/late?1", 0, "POST").frame(DATA, 0, 1, b"x").fields(
         1, END, [("x", "y")]).fields(1, END, [("x", "y")])

@@ -39,8 +39,8 @@ LIBRARIES = {
 
 SYSTEM = re.compile(
     r"(sys|linux|arpa|netinet|net|sanitizer)/\w+\.h"
-    r"|(assert|ctype|dirent|dlfcn|endian|errno|fcntl|float|getopt|immintrin|inttypes|limits|locale"
-    r"|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool"
+    r"|(assert|cpuid|ctype|dirent|dlfcn|endian|errno|fcntl|float|getopt|immintrin|inttypes|limits"
+    r"|locale|math|netdb|poll|pthread|pwd|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool"
     r"|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|syslog|threads|time|ucontext|unistd"
     r"|x86intrin)\.h")
 

@@ -7,6 +7,10 @@
  *     /cut?N          200 that promises N bytes, of which the source gives half, then fails
  *     /slow?N         as /size?N, but the source says AGAIN at first, and after every third read
  *     /late?N         as /size?N, when peer_answer() is called
+ *     /stream?N       as /size?N, but the length is not told beforehand
+ *     /made?N         as /pool?N, in the same way
+ *     /drip?N         as /slow?N, in the same way
+ *     /break?N        what /stream?N gives, until the source fails after half of it
  *     /none           204
  *     /status?N       a response of that status, usable or not
  *     /long           a field that no HEADERS frame holds
@@ -60,6 +64,7 @@ struct peer {
     size_t budget;          /* of each pull() */
     bool is_slow;           /* output stays in the gather list until peer_take() */
     struct weir_gather out; /* output that the client has not taken */
+    bool is_overwritten;    /* no source is intact: what it gave has changed since */
     unsigned wakes;
     unsigned requests; /* calls of the handler */
     unsigned replies;  /* sources that are not released yet */

@@ -31,7 +31,9 @@ struct reply {
     struct weir_request *request;
     struct weir_buf *bytes;
     size_t fails_at; /* offset from which reads fail */
+    size_t len;
     bool is_slow;
+    bool is_stream; /* the length is not told */
     unsigned reads;
     struct weir_field fields[2];
     char length[24];
@@ -47,6 +49,8 @@ static inline enum weir_err reply_read(void *ctx, uint64_t offset, size_t max,
         p->blocked[p->blocked_count++] = reply->request;
         return WEIR_AGAIN;
     }
+    if (reply->is_stream && offset == reply->len)
+        return WEIR_CLOSED;
     if (offset >= reply->fails_at)
         return WEIR_STREAM;
     size_t n = reply->fails_at - (size_t)offset < max ? reply->fails_at - (size_t)offset : max;
@@ -69,7 +73,17 @@ static inline void reply_release(void *ctx)
     free(reply);
 }
 
-static const struct weir_source reply_source = {.read = reply_read, .release = reply_release};
+static inline bool reply_is_intact(void *ctx)
+{
+    const struct reply *reply = ctx;
+    return !reply->peer->is_overwritten;
+}
+
+static const struct weir_source reply_source = {
+    .read = reply_read,
+    .is_intact = reply_is_intact,
+    .release = reply_release,
+};
 
 static inline bool path_is(const struct weir_request *r, const char *prefix)
 {
@@ -94,17 +108,22 @@ static inline enum weir_err reply_to(struct peer *p, struct weir_request *r)
     static char too_long[17000];
     memset(too_long, '~', sizeof(too_long));
     size_t n = path_number(r);
+    bool is_stream = path_is(r, "/stream?") || path_is(r, "/made?") || path_is(r, "/drip?") ||
+                     path_is(r, "/break?");
     bool has_body = path_is(r, "/size?") || path_is(r, "/pool?") || path_is(r, "/cut?") ||
-                    path_is(r, "/slow?") || path_is(r, "/late?");
+                    path_is(r, "/slow?") || path_is(r, "/late?") || is_stream;
     struct reply *reply = calloc(1, sizeof(*reply));
     WEIR_ASSERT(reply != NULL);
     p->replies++;
     reply->peer = p;
     reply->request = r;
-    reply->bytes = path_is(r, "/pool?") ? &peer_pool : &peer_map;
-    reply->is_slow = path_is(r, "/slow?");
+    bool is_pooled = path_is(r, "/pool?") || path_is(r, "/made?");
+    reply->bytes = is_pooled ? &peer_pool : &peer_map;
+    reply->is_slow = path_is(r, "/slow?") || path_is(r, "/drip?");
+    reply->is_stream = is_stream;
     size_t len = !has_body ? 0 : n < PEER_BODY_MAX ? n : PEER_BODY_MAX;
-    reply->fails_at = path_is(r, "/cut?") ? len / 2 : len;
+    reply->len = len;
+    reply->fails_at = path_is(r, "/cut?") || path_is(r, "/break?") ? len / 2 : len;
     snprintf(reply->length, sizeof(reply->length), "%zu", len);
     reply->fields[0] = (struct weir_field){WEIR_STR("content-type"), WEIR_STR("text/plain")};
     reply->fields[1] =
@@ -118,6 +137,11 @@ static inline enum weir_err reply_to(struct peer *p, struct weir_request *r)
         .ctx = reply,
         .body_len = weir_str_eq(r->method, WEIR_STR("HEAD")) ? 0 : len,
     };
+    if (is_stream) {
+        resp.body_len = WEIR_LENGTH_UNKNOWN;
+        resp.field_count = 1;
+        resp.fields_id = PEER_BODY_MAX + 1;
+    }
     if (path_is(r, "/none"))
         resp.status = 204;
     if (path_is(r, "/status?"))

@@ -7,6 +7,11 @@
  *     /unchanged      304 with a content-length
  *     /large?N        200 with N bytes, from a source
  *     /cut?N          200 that promises N bytes, of which the source gives half, then fails
+ *     /stream?N       200 with N bytes, whose length is not told beforehand
+ *     /drip?N         the same; every other time the source has nothing yet
+ *     /break?N        what /stream gives, until the source fails after half of it
+ *     /mapped?N       200 with N bytes from a file map
+ *     /flow?N         the same, whose length is not told beforehand
  *     /late           what `/` gives, when peer_answer() is called
  *     /slow           what `/` gives, after peer_resume() was called
  *     /split          a response with a line break in a field value
@@ -43,12 +48,13 @@ struct peer {
     enum weir_err pulled; /* the last result of pull() */
     char *out;            /* Own: all output so far */
     size_t out_len;
-    size_t budget;     /* of each pull() */
-    unsigned wakes;    /* calls of host.wake() */
-    unsigned requests; /* calls of the handler */
-    unsigned replies;  /* sources that are not released yet */
-    bool saw_canary;   /* the handler was asked for /canary */
-    bool answers_late; /* everything is answered by peer_answer() */
+    size_t budget;       /* of each pull() */
+    unsigned wakes;      /* calls of host.wake() */
+    unsigned requests;   /* calls of the handler */
+    unsigned replies;    /* sources that are not released yet */
+    bool saw_canary;     /* the handler was asked for /canary */
+    bool is_overwritten; /* no source is intact: what it gave has changed since */
+    bool answers_late;   /* everything is answered by peer_answer() */
     struct weir_request *late[PEER_LATE_MAX];
     size_t late_count;
     struct weir_request *blocked; /* whose source has said AGAIN */
@@ -63,6 +69,8 @@ struct reply {
     char length[24];
     size_t fails_at;   /* offset from which reads fail */
     bool is_unwilling; /* the next read says AGAIN */
+    bool is_dripping;  /* and so does every other one behind it */
+    bool is_stream;    /* the length is not told */
     char text[];
 };
 
@@ -80,8 +88,11 @@ static inline enum weir_err reply_read(void *ctx, uint64_t offset, size_t max,
         reply->peer->blocked = reply->request;
         return WEIR_AGAIN;
     }
+    reply->is_unwilling = reply->is_dripping;
     if (offset >= reply->fails_at)
         return WEIR_STREAM;
+    if (reply->is_stream && offset == reply->buf.cap)
+        return WEIR_CLOSED;
     size_t n = reply->buf.cap - (size_t)offset;
     if (n > reply->fails_at - offset)
         n = reply->fails_at - (size_t)offset;
@@ -99,7 +110,17 @@ static inline void reply_release(void *ctx)
     weir_buf_unref(&b);
 }
 
-static const struct weir_source reply_source = {.read = reply_read, .release = reply_release};
+static inline bool reply_is_intact(void *ctx)
+{
+    const struct reply *reply = ctx;
+    return !reply->peer->is_overwritten;
+}
+
+static const struct weir_source reply_source = {
+    .read = reply_read,
+    .is_intact = reply_is_intact,
+    .release = reply_release,
+};
 
 static inline struct reply *reply_new(struct peer *p, struct weir_request *r, size_t len)
 {
@@ -143,6 +164,8 @@ static inline enum weir_err reply_send(struct reply *reply, unsigned status, boo
         .ctx = reply,
         .body_len = is_head || status == 304 || status == 204 ? 0 : len,
     };
+    if (reply->is_stream)
+        resp.body_len = WEIR_LENGTH_UNKNOWN;
     return weir_respond(r, &resp);
 }
 
@@ -158,17 +181,37 @@ static inline void reply_echo(struct peer *p, struct weir_request *r, bool is_un
     weir_ignore(reply_send(reply, 200, true));
 }
 
-/* Promise n bytes, and give all of them or half. */
-static inline void reply_sized(struct peer *p, struct weir_request *r, size_t at, bool is_whole)
+/* A body of N bytes, for the paths "/.../?N". */
+static inline void reply_sized(struct peer *p, struct weir_request *r)
 {
     char digits[16] = {0};
+    size_t at = 0;
+    while (at < r->path.len && r->path.ptr[at++] != '?') {
+    }
     for (size_t i = 0; i + 1 < sizeof(digits) && at + i < r->path.len; i++)
         digits[i] = r->path.ptr[at + i];
     size_t n = strtoul(digits, NULL, 10) % 10000000;
     struct reply *reply = reply_new(p, r, n);
-    if (!is_whole)
+    if (path_is(r, "/cut?") || path_is(r, "/break?"))
         reply->fails_at = n / 2;
+    if (path_is(r, "/mapped?") || path_is(r, "/flow?"))
+        reply->buf.origin = WEIR_ORIGIN_MAPPED;
+    reply->is_stream = path_is(r, "/stream?") || path_is(r, "/drip?") || path_is(r, "/break?") ||
+                       path_is(r, "/flow?");
+    reply->is_dripping = path_is(r, "/drip?");
+    reply->is_unwilling = reply->is_dripping;
     weir_ignore(reply_send(reply, 200, false));
+}
+
+static inline bool path_is_sized(const struct weir_request *r)
+{
+    static const char *const prefixes[] = {"/large?", "/cut?",    "/stream?", "/drip?",
+                                           "/break?", "/mapped?", "/flow?"};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        if (path_is(r, prefixes[i]))
+            return true;
+    }
+    return false;
 }
 
 static inline void reply_split(struct peer *p, struct weir_request *r)
@@ -196,10 +239,8 @@ static inline void peer_handler(void *ctx, struct weir_request *r)
         weir_ignore(reply_send(reply_new(p, r, 0), 204, false));
     else if (path_is(r, "/unchanged"))
         weir_ignore(reply_send(reply_new(p, r, 77), 304, true));
-    else if (path_is(r, "/large?"))
-        reply_sized(p, r, 7, true);
-    else if (path_is(r, "/cut?"))
-        reply_sized(p, r, 5, false);
+    else if (path_is_sized(r))
+        reply_sized(p, r);
     else if (path_is(r, "/split"))
         reply_split(p, r);
     else
@@ -311,6 +352,7 @@ static inline void peer_take_output(struct peer *p, struct weir_gather *g)
             p->out_len += iov[i].iov_len;
         }
         weir_gather_consume(g, bytes);
+        p->host.sent += bytes;
     }
     p->out[p->out_len] = '\0';
 }
@@ -334,6 +376,55 @@ static inline void peer_pull(struct peer *p)
     weir_gather_deinit(&g);
 }
 
+#define PEER_CHUNKED "\r\ntransfer-encoding: chunked\r\n"
+
+/*
+ * Move the content of the chunks at `from` to `to`, *len bytes; *rest is what follows.
+ * False if the last chunk is missing.
+ */
+static inline bool peer_join_chunks(const char *from, const char *end, char *to, size_t *len,
+                                    const char **rest)
+{
+    *len = 0;
+    *rest = end;
+    while (from < end) {
+        char *line_end;
+        size_t n = strtoul(from, &line_end, 16);
+        WEIR_ASSERT(line_end > from && memcmp(line_end, "\r\n", 2) == 0);
+        from = line_end + 2;
+        size_t left = (size_t)(end - from);
+        memmove(to + *len, from, n < left ? n : left);
+        *len += n < left ? n : left;
+        if (left < n + 2)
+            return false;
+        WEIR_ASSERT(memcmp(from + n, "\r\n", 2) == 0);
+        from += n + 2;
+        if (n == 0) {
+            *rest = from;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Put what a content-length would have framed in the place of chunks; one byte short if cut. */
+static inline void peer_unchunk(struct peer *p)
+{
+    char *coding;
+    while (p->out != NULL && (coding = strstr(p->out, PEER_CHUNKED)) != NULL) {
+        char *body = strstr(coding, "\r\n\r\n") + 4;
+        size_t len;
+        const char *end = p->out + p->out_len;
+        const char *rest;
+        bool is_whole = peer_join_chunks(body, end, body, &len, &rest);
+        memmove(body + len, rest, (size_t)(end - rest) + 1);
+        p->out_len = (size_t)(body - p->out) + len + (size_t)(end - rest);
+        char line[sizeof(PEER_CHUNKED)];
+        snprintf(line, sizeof(line), "\r\ncontent-length: %010zu", len + !is_whole);
+        memcpy(coding, line, strlen(line));
+    }
+}
+
 /* What a reader of the output sees. */
 struct answer {
     unsigned status;
@@ -343,7 +434,7 @@ struct answer {
     size_t body_len;
 };
 
-/* Take the next response off *at.  False at the end of the output. */
+/* Take the next response, none of them chunked, off *at.  False at the end of the output. */
 static inline bool peer_answer_next(const struct peer *p, size_t *at, struct answer *a)
 {
     if (*at >= p->out_len)
@@ -360,11 +451,13 @@ static inline bool peer_answer_next(const struct peer *p, size_t *at, struct ans
     WEIR_ASSERT(strstr(fields, "\r\ndate: Mon, 30 Nov 2026") != NULL);
     const char *length = strstr(fields, "\r\ncontent-length: ");
     size_t promised = length == NULL ? 0 : strtoul(length + 18, NULL, 10);
+    size_t rest = p->out_len - *at - head_len;
     if (a->status == 304 || a->status == 204 || strstr(fields, "\r\nx-head: ") != NULL)
         promised = 0;
+    else if (length == NULL)
+        promised = rest; /* until the end */
     free(fields);
     a->body = head + head_len;
-    size_t rest = p->out_len - *at - head_len;
     a->is_whole = promised <= rest;
     a->body_len = a->is_whole ? promised : rest;
     *at += head_len + a->body_len;

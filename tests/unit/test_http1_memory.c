@@ -45,6 +45,8 @@ static const struct scenario scenarios[] = {
      "POST /late HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
      "5\r\nhello\r\n0\r\n\r\n" GET("/x"),
      30},
+    {"streams", GET("/stream?30000") GET("/drip?9") GET("/flow?900") GET("/mapped?9"), 1000},
+    {"stream at the end", "GET /stream?9 HTTP/1.0\r\n\r\n" GET("/late") GET("/x"), 1000},
     {"error", GET("/late") "bad\r\n", 1000},
     {"bad body", "POST /late HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz", 1000},
 };
@@ -65,6 +67,7 @@ static bool play(const struct scenario *s, struct peer *p)
     for (int i = 0; i < 3; i++) {
         while (p->late_count > 0 && p->pulled != WEIR_NOMEM && p->fed != WEIR_NOMEM)
             peer_answer(p, 0);
+        peer_resume(p);
         peer_pull(p);
     }
     return peer_deinit(p);

@@ -314,8 +314,13 @@ static void expect_head(const struct weir_response *resp, bool is_head,
     struct weir_gather g;
     weir_gather_init(&g, mem);
 
-    assert_int_equal(head_write(&g, resp, is_head, connection, "Mon, 30 Nov 2026 16:41:57 GMT"),
-                     WEIR_OK);
+    const struct head_context context = {
+        .is_head = is_head,
+        .is_chunked = !is_head && resp->body_len == WEIR_LENGTH_UNKNOWN,
+        .connection = connection,
+        .date = "Mon, 30 Nov 2026 16:41:57 GMT",
+    };
+    assert_int_equal(head_write(&g, resp, &context), WEIR_OK);
 
     assert_int_equal(g.count, 1); /* one iovec entry per head */
     const struct weir_slice *s = weir_gather_front(&g);
@@ -360,6 +365,15 @@ static void heads_say_what_is_due(void **state)
     resp.status = 204;
     expect_head(&resp, false, CONNECTION_UNSAID,
                 "HTTP/1.1 204 No Content\r\netag: \"x\"\r\n" DATE "\r\n");
+}
+
+static void a_head_does_not_tell_a_length_that_is_not_known(void **state)
+{
+    (void)state;
+    const struct weir_response resp = {.status = 200, .body_len = WEIR_LENGTH_UNKNOWN};
+    expect_head(&resp, false, CONNECTION_UNSAID,
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n" DATE "\r\n");
+    expect_head(&resp, true, CONNECTION_UNSAID, "HTTP/1.1 200 OK\r\n" DATE "\r\n");
 }
 
 static void a_scan_does_not_depend_on_cuts(void **state)
@@ -473,6 +487,7 @@ int main(void)
         cmocka_unit_test(fields_that_would_break_a_head_are_found),
         cmocka_unit_test(a_content_length_has_to_be_true),
         cmocka_unit_test(heads_say_what_is_due),
+        cmocka_unit_test(a_head_does_not_tell_a_length_that_is_not_known),
         cmocka_unit_test(a_scan_does_not_depend_on_cuts),
         cmocka_unit_test(a_scan_rejects_what_is_not_sound),
     };

@@ -92,7 +92,7 @@ static void what_is_logged_cannot_begin_a_line_of_its_own(void **state)
 }
 
 #define THREADS 4
-#define LINES_PER_THREAD 500
+#define LINES_PER_THREAD 60 /* all of them fit into the pipe */
 
 static void *log_lines(void *arg)
 {
@@ -105,6 +105,7 @@ static void *log_lines(void *arg)
 static void lines_of_several_threads_never_mix(void **state)
 {
     (void)state;
+    assert_true(fcntl(STDERR_FILENO, F_SETPIPE_SZ, THREADS * LINES_PER_THREAD * PACKET_CAP) > 0);
     static char letters[THREADS][2] = {"a", "b", "c", "d"};
     int next[THREADS] = {0};
     pthread_t threads[THREADS];
@@ -125,6 +126,27 @@ static void lines_of_several_threads_never_mix(void **state)
 
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static void lines_that_nobody_reads_are_lost_and_counted(void **state)
+{
+    (void)state;
+    char line[PACKET_CAP + 1];
+    int room = fcntl(STDERR_FILENO, F_GETPIPE_SZ) / PACKET_CAP; /* each packet takes a page */
+
+    for (int i = 0; i < room + 5; i++)
+        log_line(LV_INFO, "line=%d", i);
+    for (int i = 0; i < room; i++) {
+        char expected[64];
+        packet_read(line);
+        snprintf(expected, sizeof(expected), "weir: info: line=%d\n", i);
+        assert_string_equal(line, expected);
+    }
+    log_line(LV_INFO, "afterwards");
+    packet_read(line);
+    assert_string_equal(line, "weir: warn: lines lost=5\n");
+    packet_read(line);
+    assert_string_equal(line, "weir: info: afterwards\n");
 }
 
 static void a_failed_assertion_says_where_and_ends_the_process(void **state)
@@ -159,6 +181,7 @@ int main(void)
         CAPTURED_TEST(a_line_too_long_is_cut_and_still_ends),
         CAPTURED_TEST(what_is_logged_cannot_begin_a_line_of_its_own),
         CAPTURED_TEST(lines_of_several_threads_never_mix),
+        CAPTURED_TEST(lines_that_nobody_reads_are_lost_and_counted),
         CAPTURED_TEST(a_failed_assertion_says_where_and_ends_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,15 @@
-/* The AEAD engines: published vectors, and each against the other over all shapes of input. */
+/* The AEAD engines: published vectors, and each against the others over all shapes of input. */
 #include "cm.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "aead.h"
 #include "tls_hex.h"
 
-#define TEXT_MAX 16384
+#define TEXT_MAX (300 * 1024) /* longer than any record: engines do not know of records */
 #define PIECES_MAX 64
+#define ENGINES 3
 
 /* A key of one engine. */
 struct engine_key {
@@ -28,13 +30,15 @@ static void key_free(struct engine_key *k)
     free(k->state);
 }
 
-/* The engines of this machine, both if it has both. */
-static size_t engines(enum aead_alg alg, const struct aead *out[2])
+/* The engines that this machine has for an algorithm. */
+static size_t engines(enum aead_alg alg, const struct aead *out[ENGINES])
 {
     size_t count = 0;
     out[count++] = aead_openssl(alg);
     if (aead_ipsec_mb(alg) != NULL)
         out[count++] = aead_ipsec_mb(alg);
+    if (aead_vaes(alg) != NULL)
+        out[count++] = aead_vaes(alg);
     return count;
 }
 
@@ -116,7 +120,7 @@ static void engines_agree_with_published_vectors(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
-        const struct aead *list[2];
+        const struct aead *list[ENGINES];
         size_t count = engines(vectors[i].alg, list);
         for (size_t e = 0; e < count; e++)
             check_vector(&vectors[i], list[e]);
@@ -127,7 +131,7 @@ static void what_is_shorter_than_a_tag_is_never_opened(void **state)
 {
     (void)state;
     for (enum aead_alg alg = 0; alg < AEAD_ALGS; alg++) {
-        const struct aead *list[2];
+        const struct aead *list[ENGINES];
         size_t count = engines(alg, list);
         for (size_t e = 0; e < count; e++) {
             const uint8_t raw[AEAD_KEY_MAX] = {7};
@@ -178,7 +182,7 @@ static void for_all_engines(shapes_fn *fn, struct rng *rng)
     for (size_t i = 0; i < sizeof(raw); i++)
         raw[i] = (uint8_t)rng_next(rng);
     for (enum aead_alg alg = 0; alg < AEAD_ALGS; alg++) {
-        const struct aead *list[2];
+        const struct aead *list[ENGINES];
         size_t count = engines(alg, list);
         for (size_t e = 0; e < count; e++) {
             struct engine_key one = key_new(list[0], raw, AEAD_SEAL);
@@ -231,7 +235,7 @@ static void shapes_random(const struct engine_key *one, const struct engine_key 
         struct iovec pieces[PIECES_MAX];
         size_t count = rng_below(rng, PIECES_MAX + 1);
         size_t len = 0;
-        size_t scale = (size_t)1 << rng_below(rng, 14);
+        size_t scale = (size_t)1 << rng_below(rng, 17);
         for (size_t i = 0; i < count; i++) {
             size_t n = rng_below(rng, scale + 1);
             n = n < TEXT_MAX - len ? n : TEXT_MAX - len;
@@ -254,6 +258,162 @@ static void random_shapes_sealed_by_one_engine_open_by_the_other(void **state)
     for_all_engines(shapes_random, *state);
 }
 
+/* One piece of each length that ends differently in a row of blocks, and some that are long. */
+static void shapes_of_one_piece(const struct engine_key *one, const struct engine_key *other,
+                                const struct engine_key *opener, struct rng *rng)
+{
+    for (size_t len = 0; len <= 1100; len++) {
+        struct iovec piece = {text, len};
+        check_pieces(one, other, opener, &piece, 1, len);
+    }
+    for (size_t i = 0; i < 20; i++) {
+        struct iovec piece = {text, rng_below(rng, TEXT_MAX + 1)};
+        check_pieces(one, other, opener, &piece, 1, piece.iov_len);
+    }
+}
+
+static void one_piece_of_every_length(void **state)
+{
+    for_all_engines(shapes_of_one_piece, *state);
+}
+
+/* ---- what must not be opened ---- */
+
+/* A sealed message with one bit of its nonce, its associated data or itself changed. */
+static void check_forged(const struct engine_key *sealer, const struct engine_key *opener,
+                         size_t len, size_t bit)
+{
+    uint8_t nonce[AEAD_NONCE_LEN] = {3};
+    uint8_t aad[] = {23, 3, 3, 1, 2};
+    struct iovec piece = {text, len};
+    assert_int_equal(sealer->aead->seal(sealer->state, nonce, aad, sizeof(aad), &piece, 1, whole),
+                     WEIR_OK);
+    size_t byte = bit / 8;
+    uint8_t mask = (uint8_t)(1U << bit % 8);
+    if (byte < sizeof(nonce))
+        nonce[byte] ^= mask;
+    else if (byte < sizeof(nonce) + sizeof(aad))
+        aad[byte - sizeof(nonce)] ^= mask;
+    else
+        whole[byte - sizeof(nonce) - sizeof(aad)] ^= mask;
+
+    assert_false(
+        opener->aead->open(opener->state, nonce, aad, sizeof(aad), whole, len + AEAD_TAG_LEN));
+}
+
+static void check_forgeries(const struct aead *aead, struct rng *rng)
+{
+    static const size_t lens[] = {0, 1, 15, 16, 17, 255, 256, 257, 1000, 16384};
+    const uint8_t raw[AEAD_KEY_MAX] = {5};
+    struct engine_key sealer = key_new(aead, raw, AEAD_SEAL);
+    struct engine_key opener = key_new(aead, raw, AEAD_OPEN);
+    for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        size_t bits = 8 * (AEAD_NONCE_LEN + 5 + lens[i] + AEAD_TAG_LEN);
+        for (size_t n = 0; n < 200; n++) {
+            size_t bit = n < 8 * AEAD_TAG_LEN ? bits - 1 - n : rng_below(rng, bits);
+            check_forged(&sealer, &opener, lens[i], bit);
+        }
+    }
+    key_free(&sealer);
+    key_free(&opener);
+}
+
+typedef void engine_fn(const struct aead *aead, struct rng *rng);
+
+static void for_each_engine(engine_fn *fn, struct rng *rng)
+{
+    for (enum aead_alg alg = 0; alg < AEAD_ALGS; alg++) {
+        const struct aead *list[ENGINES];
+        size_t count = engines(alg, list);
+        for (size_t e = 0; e < count; e++)
+            fn(list[e], rng);
+    }
+}
+
+static void a_changed_bit_is_noticed(void **state)
+{
+    for_each_engine(check_forgeries, *state);
+}
+
+/* ---- what must not be touched ---- */
+
+#define GUARDED 8192
+
+/* Memory between two pages that nobody may touch. */
+static uint8_t *guarded_new(void)
+{
+    uint8_t *all = mmap(NULL, 4096 + GUARDED + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(all, MAP_FAILED);
+    assert_int_equal(mprotect(all + 4096, GUARDED, PROT_READ | PROT_WRITE), 0);
+    return all + 4096;
+}
+
+static void guarded_free(uint8_t *bytes)
+{
+    munmap(bytes - 4096, 4096 + GUARDED + 4096);
+}
+
+/* Pieces that begin or end at the edge of what may be touched, and so does the output. */
+static void check_edges(const struct aead *aead, struct rng *rng)
+{
+    uint8_t *from = guarded_new();
+    uint8_t *to = guarded_new();
+    const uint8_t raw[AEAD_KEY_MAX] = {6};
+    const uint8_t nonce[AEAD_NONCE_LEN] = {1};
+    struct engine_key sealer = key_new(aead, raw, AEAD_SEAL);
+    struct engine_key opener = key_new(aead, raw, AEAD_OPEN);
+    memcpy(from, text, GUARDED);
+    for (size_t len = 0; len <= 600; len++) {
+        size_t cut = rng_below(rng, len + 1);
+        struct iovec pieces[] = {{from, cut}, {from + GUARDED - (len - cut), len - cut}};
+        uint8_t *edges[] = {to, to + GUARDED - len - AEAD_TAG_LEN};
+        for (size_t i = 0; i < 2; i++) {
+            memset(to, 0xee, GUARDED);
+            assert_int_equal(aead->seal(sealer.state, nonce, NULL, 0, pieces, 2, edges[i]),
+                             WEIR_OK);
+            uint8_t *beyond = i == 0 ? to + len + AEAD_TAG_LEN : edges[1] - 1;
+            assert_int_equal(*beyond, 0xee);
+            assert_true(aead->open(opener.state, nonce, NULL, 0, edges[i], len + AEAD_TAG_LEN));
+            assert_int_equal(*beyond, 0xee);
+            assert_memory_equal(edges[i], from, cut);
+            assert_memory_equal(edges[i] + cut, pieces[1].iov_base, len - cut);
+        }
+    }
+    key_free(&sealer);
+    key_free(&opener);
+    guarded_free(from);
+    guarded_free(to);
+}
+
+static void nothing_outside_is_read_or_written(void **state)
+{
+    for_each_engine(check_edges, *state);
+}
+
+/* ---- keys ---- */
+
+static void check_wiped(const struct aead *aead, struct rng *rng)
+{
+    static const uint8_t zeros[4096];
+    uint8_t raw[AEAD_KEY_MAX];
+    for (size_t i = 0; i < sizeof(raw); i++)
+        raw[i] = (uint8_t)rng_next(rng);
+    struct engine_key k = key_new(aead, raw, AEAD_SEAL);
+    struct iovec piece = {text, 1000};
+    assert_int_equal(aead->seal(k.state, raw, raw, 5, &piece, 1, whole), WEIR_OK);
+
+    aead->deinit(k.state);
+
+    assert_true(aead->state_len <= sizeof(zeros));
+    assert_memory_equal(k.state, zeros, aead->state_len);
+    free(k.state);
+}
+
+static void a_key_is_wiped_when_it_is_dropped(void **state)
+{
+    for_each_engine(check_wiped, *state);
+}
+
 int main(void)
 {
     struct rng rng = rng_new("tls_aead");
@@ -263,7 +423,11 @@ int main(void)
         cmocka_unit_test(engines_agree_with_published_vectors),
         cmocka_unit_test(what_is_shorter_than_a_tag_is_never_opened),
         cmocka_unit_test_prestate(pieces_of_every_short_length_at_every_offset, &rng),
+        cmocka_unit_test_prestate(one_piece_of_every_length, &rng),
         cmocka_unit_test_prestate(random_shapes_sealed_by_one_engine_open_by_the_other, &rng),
+        cmocka_unit_test_prestate(a_changed_bit_is_noticed, &rng),
+        cmocka_unit_test_prestate(nothing_outside_is_read_or_written, &rng),
+        cmocka_unit_test_prestate(a_key_is_wiped_when_it_is_dropped, &rng),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

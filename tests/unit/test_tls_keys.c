@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 
 #include "aead.h"
+#include "engines.h"
 #include "context_state.h"
 #include "keys.h"
 #include "mem.h"
@@ -78,7 +79,7 @@ static void hkdf_refuses_more_than_255_digests(void **state)
     assert_int_equal(keys_expand(EVP_sha256(), prk, 32, NULL, 0, out, sizeof(out)), WEIR_NOMEM);
 }
 
-/* RFC 8448 3: the simple 1-RTT handshake.  All its application records, by both engines. */
+/* RFC 8448 3: the simple 1-RTT handshake.  All its application records, by every engine. */
 static const char server_secret[] =
     "a11af9f05531f856ad47116b45a950328204b4f44bfb6b3a4b4f1f3fcb631643";
 static const char client_secret[] =
@@ -127,8 +128,10 @@ static void records_agree_with_rfc_8448(void **state)
     (void)state;
     struct mem *mem;
     assert_int_equal(mem_new((size_t)16 * 1024 * 1024, &mem), WEIR_OK);
-    for (int engine = TLS_AEAD_AUTO; engine <= TLS_AEAD_OPENSSL; engine += TLS_AEAD_OPENSSL) {
-        struct tls_ctx *ctx = peer_tls_ctx((enum tls_aead_choice)engine);
+    for (enum tls_aead_choice choice = TLS_AEAD_AUTO; choice <= TLS_AEAD_OPENSSL; choice++) {
+        if (engine_choose(choice) == NULL)
+            continue;
+        struct tls_ctx *ctx = peer_tls_ctx(choice);
         const struct keys_suite *suite = tls_ctx_suite(ctx, 0x1301);
 
         /* the server's first record under this key is a ticket */

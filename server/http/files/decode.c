@@ -11,6 +11,7 @@
 
 #include "internal/log.h"
 #include "internal/stats.h"
+#include "map_guard.h"
 #include "root.h"
 
 #define CHUNK 65536
@@ -85,19 +86,42 @@ static bool brotli_decode(struct weir_str in, struct sink *s)
     return ok && rv == BROTLI_DECODER_RESULT_SUCCESS;
 }
 
+/* Decode into the sink.  False: it cannot be done. */
+static bool sink_decode(struct sink *s, struct weir_str in, enum coding coding)
+{
+    if (coding == CODING_GZIP)
+        return gzip_decode(in, s);
+    return coding == CODING_BR && brotli_decode(in, s);
+}
+
+/* The same from a map, of which bytes may be lost meanwhile. */
+static bool sink_decode_map(struct sink *s, const struct file *packed, enum coding coding)
+{
+    struct weir_buf buf = {.cap = (size_t)packed->size};
+    s->stats->calls.mmap++;
+    void *map = mmap(NULL, buf.cap, PROT_READ, MAP_SHARED, packed->fd, 0);
+    if (map == MAP_FAILED)
+        return false;
+    struct map_guard guard;
+    buf.base = map;
+    map_guard_add(&guard, &buf);
+    bool ok = sink_decode(s, (struct weir_str){map, buf.cap}, coding);
+    map_guard_remove(&guard);
+    s->stats->calls.munmap++;
+    munmap(map, buf.cap);
+    return ok && !weir_buf_is_poisoned(&buf);
+}
+
 /* Fill the sink, and give it the time of the file it is made from.  False: it cannot be done. */
 static bool sink_fill(struct sink *s, const struct file *packed, enum coding coding)
 {
-    struct weir_str in = {(const char *)packed->buf.base, (size_t)packed->size};
     if (packed->size == 0 || packed->size > DECODE_LEN_MAX)
         return false;
-    bool ok = false;
-    if (coding == CODING_GZIP)
-        ok = gzip_decode(in, s);
-    else if (coding == CODING_BR)
-        ok = brotli_decode(in, s);
+    const struct weir_str snapshot = {(const char *)packed->buf.base, (size_t)packed->size};
+    bool ok =
+        file_is_map(packed) ? sink_decode_map(s, packed, coding) : sink_decode(s, snapshot, coding);
     struct timespec times[2] = {packed->id.mtime, packed->id.mtime};
-    return ok && !weir_buf_is_poisoned(&packed->buf) && futimens(s->fd, times) == 0;
+    return ok && futimens(s->fd, times) == 0;
 }
 
 unsigned decode_open(const struct file_env *env, const struct file *packed, enum coding coding,
@@ -115,9 +139,7 @@ unsigned decode_open(const struct file_env *env, const struct file *packed, enum
         return 500;
     }
     unsigned status = file_adopt(env, s.fd, out);
-    if (status == 0) {
-        root_close_file(env->root, (*out)->fd); /* nobody else can change it */
-        (*out)->fd = -1;
-    }
+    if (status == 0)
+        (*out)->is_private = true;
     return status;
 }

@@ -44,7 +44,7 @@ static bool file_digest(const struct file *f, uint64_t out[2])
     digest_init(&d);
     if (f->size > DIGEST_LEN_MAX)
         return false;
-    if (f->fd == -1) {
+    if (!file_is_map(f)) {
         digest_feed(&d, f->buf.base, (size_t)f->size);
     } else {
         uint8_t chunk[DIGEST_CHUNK];

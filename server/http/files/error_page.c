@@ -2,9 +2,10 @@
 #include "error_page.h"
 
 #include "mem.h"
+#include "reader.h"
 
 struct error_page {
-    struct file *file; /* Own: one reference */
+    struct reader reader;
     struct weir_field fields[FILE_FIELDS + 1];
 };
 
@@ -15,17 +16,26 @@ static struct error_page *page_from(void *ctx)
 
 static enum weir_err page_read(void *ctx, uint64_t offset, size_t max, struct weir_slice *out)
 {
-    return file_source.read(page_from(ctx)->file, offset, max, out);
+    return reader_read(&page_from(ctx)->reader, offset, max, out);
 }
 
 static void page_release(void *ctx)
 {
     struct error_page *p = page_from(ctx);
-    file_unref(&p->file);
+    reader_deinit(&p->reader);
     mem_give(p);
 }
 
-static const struct weir_source page_source = {.read = page_read, .release = page_release};
+static bool page_is_intact(void *ctx)
+{
+    return reader_is_intact(&page_from(ctx)->reader);
+}
+
+static const struct weir_source page_source = {
+    .read = page_read,
+    .is_intact = page_is_intact,
+    .release = page_release,
+};
 
 /* Fields of a representation that do not hold for a page that stands for another. */
 static bool is_dropped(struct weir_str name)
@@ -48,7 +58,7 @@ bool error_page_respond(struct weir_request *r, struct mem *mem, struct file *f,
     struct error_page *p = mem_take(mem, sizeof(*p));
     if (p == NULL)
         return false;
-    p->file = file_ref(f);
+    reader_init(&p->reader, f, r, f->size);
     size_t count = 0;
     for (size_t i = 0; i < f->whole.field_count; i++) {
         if (!is_dropped(f->fields[i].name))

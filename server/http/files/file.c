@@ -2,21 +2,23 @@
  * See file.h.
  *
  * Nobody can change the bytes of a snapshot.  Before those of a map are sent it is looked at, and
- * again at each window of a large one: a response whose bytes are gone is reset.
+ * again at each chunk of a large one: a response whose bytes are gone is reset.
  */
 #include "file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "internal/assert.h"
 #include "internal/log.h"
 #include "internal/stats.h"
+#include "map_guard.h"
 #include "mem.h"
 #include "root.h"
+#include "window.h"
 
 /* Times that a small file is read until it did not change meanwhile. */
 #define SNAPSHOT_TRIES 3
@@ -61,12 +63,24 @@ static bool file_look(const struct file *f, struct stat *st)
     return fstat(f->fd, st) == 0;
 }
 
+bool file_is_poisoned(struct file *f)
+{
+    unsigned losses = map_guard_losses();
+    if (f->losses == losses || f->is_lost)
+        return f->is_lost;
+    f->losses = losses;
+    for (const struct list *link = f->windows.next; link != &f->windows; link = link->next)
+        f->is_lost |= weir_buf_is_poisoned(&container_of(link, struct window, of_file)->buf);
+    f->is_stale |= f->is_lost;
+    return f->is_lost;
+}
+
 bool file_is_current(struct file *f, uint64_t now_ms)
 {
-    if (f->fd == -1)
+    if (!file_is_map(f) || f->is_private)
         return true;
     struct stat st;
-    bool is_current = !f->is_stale && !weir_buf_is_poisoned(&f->buf);
+    bool is_current = !f->is_stale && !file_is_poisoned(f);
     if (is_current && f->looked_ms != now_ms) {
         f->looked_ms = now_ms;
         struct file_id id = {0};
@@ -78,27 +92,19 @@ bool file_is_current(struct file *f, uint64_t now_ms)
     return is_current;
 }
 
-/* False: bytes that were promised are gone, as far as it can be told at that offset. */
-static bool file_is_whole(struct file *f, uint64_t offset)
+bool file_has_its_size(struct file *f)
 {
     struct stat st;
-    bool is_whole = !weir_buf_is_poisoned(&f->buf);
-    if (is_whole && f->fd != -1 && f->size > FILE_WINDOW && offset % FILE_WINDOW == 0)
-        is_whole = file_look(f, &st) && (uint64_t)st.st_size >= f->size;
-    f->is_stale |= !is_whole;
-    return is_whole;
+    bool has = f->is_private || (file_look(f, &st) && (uint64_t)st.st_size >= f->size);
+    f->is_stale |= !has;
+    return has;
 }
 
 static enum weir_err file_read(void *ctx, uint64_t offset, size_t max, struct weir_slice *out)
 {
     struct file *f = file_from(ctx);
-    WEIR_ASSERT(offset < f->size);
-    if (!file_is_whole(f, offset))
-        return WEIR_STREAM;
+    WEIR_ASSERT(offset < f->size && !file_is_map(f));
     uint64_t left = f->size - offset;
-    uint64_t window = FILE_WINDOW - offset % FILE_WINDOW;
-    if (left > window)
-        left = window;
     size_t len = left < max ? (size_t)left : max;
     *out = weir_slice_of(&f->buf, f->buf.base + offset, len);
     return WEIR_OK;
@@ -109,9 +115,9 @@ static bool file_is_intact(void *ctx)
 {
     struct file *f = file_from(ctx);
     struct stat st;
-    if (f->fd == -1)
-        return true; /* a snapshot */
-    bool is_intact = !weir_buf_is_poisoned(&f->buf) && file_look(f, &st);
+    if (!file_is_map(f) || f->is_private)
+        return true;
+    bool is_intact = !file_is_poisoned(f) && file_look(f, &st);
     if (is_intact) {
         struct file_id id = id_of(&st);
         is_intact = id.size == f->id.size && time_is_same(&id.mtime, &f->id.mtime);
@@ -142,34 +148,33 @@ void file_unref(struct file **slot)
     weir_buf_unref(&b);
 }
 
+void file_retire(struct file **slot)
+{
+    if (*slot == NULL)
+        return;
+    (*slot)->is_retired = true;
+    windows_forget(*slot);
+    file_unref(slot);
+}
+
 /* The last holder is gone. */
 static void file_free(struct weir_buf *b)
 {
     struct file *f = container_of(b, struct file, buf);
-    if (f->buf.base != NULL && f->buf.origin == WEIR_ORIGIN_MAPPED) {
-        map_guard_remove(&f->guard);
-        f->root->stats->calls.munmap++;
-        munmap(f->buf.base, f->buf.cap);
-    }
     root_close_file(f->root, f->fd);
     mem_give(f);
 }
 
-/* Map the bytes behind f->fd.  Gives 0 or a status. */
-static unsigned file_map(struct file *f)
+/*
+ * True if the kernel tells the caller which pages of the file are in memory (can_do_mincore() of
+ * Linux 5.2): it owns the file, or could write it.
+ */
+static bool file_shows_pages(const struct file *f, const struct stat *st)
 {
-    f->root->stats->calls.mmap++;
-    void *map = mmap(NULL, (size_t)f->size, PROT_READ, MAP_SHARED, f->fd, 0);
-    if (map == MAP_FAILED) {
-        if (errno != ENOMEM)
-            log_errno(LV_WARN, errno, "cannot map a file below the root");
-        return errno == ENOMEM ? 503 : 500;
-    }
-    f->buf.base = map;
-    f->buf.cap = (size_t)f->size;
-    f->buf.origin = WEIR_ORIGIN_MAPPED;
-    map_guard_add(&f->guard, &f->buf);
-    return 0;
+    if (st->st_uid == geteuid())
+        return true;
+    f->root->stats->calls.faccessat2++;
+    return faccessat(f->fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH) == 0;
 }
 
 /* Read the bytes behind f->fd.  Gives the length that came, or -1. */
@@ -251,8 +256,14 @@ unsigned file_adopt(const struct file_env *env, int fd, struct file **out)
         .fd = fd,
         .id = id_of(&st),
         .root = env->root,
+        .windows_of = env->windows,
     };
-    status = is_small ? file_copy(f) : file_map(f);
+    list_init(&f->windows);
+    f->losses = map_guard_losses();
+    if (is_small)
+        status = file_copy(f);
+    else
+        f->is_ours = file_shows_pages(f, &st);
     f->is_settled = id_is_settled(&f->id);
     if (status != 0)
         file_unref(&f);

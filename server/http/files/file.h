@@ -16,19 +16,17 @@
 #include <sys/stat.h>
 
 #include "cache_control.h"
-#include "map_guard.h"
+#include "list.h"
 #include "validator.h"
 #include "weir/buf.h"
 #include "weir/response.h"
 
 struct mem;
 struct root;
+struct windows;
 
 /* Bytes up to which a file is a snapshot. */
 #define FILE_SNAPSHOT_MAX ((uint64_t)16 * 1024)
-
-/* Bytes that are handed out after one look at the size; a slice never crosses a multiple of it. */
-#define FILE_WINDOW ((uint64_t)1024 * 1024)
 
 /* Which bytes were opened: if all of this is the same, so are they. */
 struct file_id {
@@ -42,19 +40,25 @@ struct file_id {
 #define FILE_FIELDS 12
 
 struct file {
-    struct weir_buf buf;               /* the bytes; base is NULL if there are none */
+    struct weir_buf buf;               /* the bytes of a snapshot; a map's are in its windows */
     struct weir_response whole;        /* 200 with all of it */
     struct weir_response head;         /* the same without a body */
     struct weir_response not_modified; /* 304 */
     struct validators validators;      /* views of the texts below */
     uint64_t size;                     /* bytes */
-    int fd;                 /* of a map, to look at the size; -1 if nobody can change it */
-    uint64_t looked_ms;     /* when a map was last looked at */
-    struct map_guard guard; /* of a map */
-    bool is_stale;          /* seen to have changed: not to be used any more */
-    bool is_settled;        /* did not change just before it was opened */
-    struct file_id id;      /* what was opened */
-    struct root *root;      /* Borrowed: where system calls are counted */
+    int fd;                            /* of a map; -1 for a snapshot */
+    uint64_t looked_ms;                /* when a map was last looked at */
+    struct list windows;               /* of a map: those that are in use */
+    struct windows *windows_of;        /* Borrowed: what these belong to */
+    unsigned losses;   /* map_guard_losses() when the windows were last looked through */
+    bool is_lost;      /* bytes of a window were lost */
+    bool is_private;   /* nobody else can change it, and it is in memory */
+    bool is_ours;      /* the kernel tells us what of it is in memory */
+    bool is_retired;   /* no longer in a cache: no window of it is kept */
+    bool is_stale;     /* seen to have changed: not to be used any more */
+    bool is_settled;   /* did not change just before it was opened */
+    struct file_id id; /* what was opened */
+    struct root *root; /* Borrowed: where system calls are counted */
     struct weir_field fields[FILE_FIELDS];
     char content_length[21];
     char etag[ETAG_CAP];
@@ -69,6 +73,7 @@ enum { FILE_CONTENT_LENGTH, FILE_CONTENT_TYPE, FILE_FIELDS_FIXED };
 struct file_env {
     struct mem *mem;
     struct root *root;
+    struct windows *windows;
     struct weir_str server;               /* value of the field `server`; empty: no such field */
     const struct cache_rule *cache_rules; /* Borrowed */
     size_t cache_rule_count;
@@ -97,7 +102,25 @@ bool file_is_same(const struct file *f, const struct stat *st);
  */
 bool file_is_current(struct file *f, uint64_t now_ms);
 
-/* The source of a file's bytes; ctx is the file, of which it holds a reference. */
+/* True if its bytes are those of the file on disk; else they are a copy. */
+static inline bool file_is_map(const struct file *f)
+{
+    return f->fd != -1;
+}
+
+/* True if bytes of a map were lost under a reader. */
+bool file_is_poisoned(struct file *f);
+
+/* False: bytes that were promised are gone, as far as a look at the size tells. */
+bool file_has_its_size(struct file *f);
+
+/* The cache gives f up: it is kept by responses under way alone.  A reference goes with it. */
+void file_retire(struct file **slot);
+
+/*
+ * The source of a snapshot's bytes, and of responses of any file that send none; ctx is the file,
+ * of which it holds a reference.  Bytes of a map are read by a struct reader.
+ */
 extern const struct weir_source file_source;
 
 static inline struct file *file_ref(struct file *f)

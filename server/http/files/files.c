@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "cache.h"
 #include "clock.h"
@@ -18,12 +19,14 @@
 #include "error_page.h"
 #include "failure.h"
 #include "internal/limits.h"
+#include "internal/log.h"
 #include "listing.h"
 #include "mime.h"
 #include "negotiate.h"
 #include "partial.h"
 #include "path.h"
 #include "range.h"
+#include "reader.h"
 #include "redirect.h"
 #include "root.h"
 
@@ -35,6 +38,7 @@
 struct files {
     struct root root;
     struct file_env env;
+    struct windows windows;
     struct failures failures;
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
@@ -79,16 +83,25 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     f->env = (struct file_env){
         .mem = mem,
         .root = &f->root,
+        .windows = &f->windows,
         .server = config->server,
         .cache_rules = config->cache_rules,
         .cache_rule_count = config->cache_rule_count,
         .ignores_siblings = config->ignores_siblings,
     };
+    f->windows = (struct windows){
+        .mem = mem,
+        .clock = clock,
+        .stats = stats,
+        .fetcher = config->fetcher,
+        .ring = {.max = config->mapped_bytes == 0 ? LIMIT_MAPPED_BYTES : config->mapped_bytes},
+        .page_len = (size_t)sysconf(_SC_PAGESIZE),
+    };
     failures_init(&f->failures, mem, config->server);
     files_init_options(f, config->server);
     if (getrandom(&f->random, sizeof(f->random), 0) != sizeof(f->random))
         f->random = (uintptr_t)f;
-    enum weir_err err = root_open(&f->root, config->root, stats);
+    enum weir_err err = root_open(&f->root, config->root, config->walks_paths, stats);
     if (err != WEIR_OK)
         goto fail;
     const struct cache_bounds bounds = {
@@ -98,6 +111,13 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     err = cache_new(&f->env, clock, &bounds, &f->cache);
     if (err != WEIR_OK)
         goto fail;
+    struct resource *fallback;
+    if (f->fallback.len > 0 && cache_get(f->cache, f->fallback, &fallback) != 0) {
+        log_line(LV_ERROR, "cannot serve the fallback %s%.*s", config->root, (int)f->fallback.len,
+                 f->fallback.ptr);
+        err = WEIR_CONFIG;
+        goto fail;
+    }
     *out = f;
     return WEIR_OK;
 fail:
@@ -232,7 +252,10 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
     }
     if (is_get && (asks & ASKS_RANGE) && files_respond_range(f, r, file))
         return;
-    file_respond(r, file, is_get ? &file->whole : &file->head);
+    if (!is_get)
+        file_respond(r, file, &file->head);
+    else if (!reader_respond(r, file, &file->whole))
+        failures_answer(&f->failures, r, 503);
 }
 
 /* There is no file at the path: a list, or a page of the operator's, may stand in. */

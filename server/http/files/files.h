@@ -13,6 +13,7 @@
 #include "weir/str.h"
 
 struct clock;
+struct fetcher;
 struct files;
 struct mem;
 struct stats;
@@ -22,8 +23,11 @@ struct files_config {
     struct weir_str server;               /* value of the field `server`; empty: no such field */
     size_t cached_max;                    /* files kept open; 0: LIMIT_CACHED_FILES */
     size_t cached_bytes;                  /* memory for small files; 0: LIMIT_CACHED_BYTES */
+    size_t mapped_bytes;                  /* of large ones, kept mapped; 0: LIMIT_MAPPED_BYTES */
+    struct fetcher *fetcher;              /* Borrowed: of the worker; NULL: disks are waited for */
     const struct cache_rule *cache_rules; /* the operator's own; the first that matches counts */
     size_t cache_rule_count;
+    bool walks_paths;         /* openat2(2) does not work here: see beneath.h */
     bool ignores_siblings;    /* precompressed files, NAME.br and its kin, are not looked for */
     bool lists_directories;   /* that have no index */
     struct weir_str fallback; /* path from the root, with '/', of the page that stands in for paths
@@ -33,7 +37,7 @@ struct files_config {
 /*
  * Borrowed: mem, clock, stats and all that config refers to, for as long as it lives.
  * Own:      files_free().
- * Err:      WEIR_CONFIG: the root cannot be read; said in one line.  WEIR_NOMEM.
+ * Err:      WEIR_CONFIG: the root or the fallback cannot be read; said in one line.  WEIR_NOMEM.
  */
 WEIR_MUST_USE
 enum weir_err files_new(const struct files_config *config, struct mem *mem,

@@ -15,6 +15,7 @@
 
 #include "internal/assert.h"
 #include "mem.h"
+#include "reader.h"
 
 #define BOUNDARY_LEN 16
 
@@ -24,7 +25,7 @@ struct part {
 };
 
 struct partial {
-    struct file *file;      /* Own: one reference */
+    struct reader reader;
     struct weir_buf *heads; /* Own: heads and tail; NULL if there are none */
     size_t count;
     struct part parts[RANGES_MAX + 1]; /* the last one is the tail, with no range */
@@ -56,7 +57,7 @@ static enum weir_err partial_read(void *ctx, uint64_t offset, size_t max, struct
             uint64_t left = part->range.len - offset;
             if (left < max)
                 max = (size_t)left;
-            return file_source.read(p->file, part->range.first + offset, max, out);
+            return reader_read(&p->reader, part->range.first + offset, max, out);
         }
         offset -= part->range.len;
     }
@@ -66,12 +67,21 @@ static enum weir_err partial_read(void *ctx, uint64_t offset, size_t max, struct
 static void partial_release(void *ctx)
 {
     struct partial *p = partial_from(ctx);
-    file_unref(&p->file);
+    reader_deinit(&p->reader);
     weir_buf_unref(&p->heads);
     mem_give(p);
 }
 
-static const struct weir_source partial_source = {.read = partial_read, .release = partial_release};
+static bool partial_is_intact(void *ctx)
+{
+    return reader_is_intact(&partial_from(ctx)->reader);
+}
+
+static const struct weir_source partial_source = {
+    .read = partial_read,
+    .is_intact = partial_is_intact,
+    .release = partial_release,
+};
 
 static int range_print(char *out, size_t cap, const struct range *range, uint64_t size)
 {
@@ -82,7 +92,7 @@ static int range_print(char *out, size_t cap, const struct range *range, uint64_
 /* Write heads and tail of a multipart body.  False: no block, or they do not fit. */
 static bool partial_write_heads(struct partial *p, struct mem *mem, const char *boundary)
 {
-    const struct weir_str type = p->file->fields[FILE_CONTENT_TYPE].value;
+    const struct weir_str type = p->reader.file->fields[FILE_CONTENT_TYPE].value;
     p->heads = block_take(mem, BLOCK_SMALL);
     if (p->heads == NULL)
         return false;
@@ -90,7 +100,7 @@ static bool partial_write_heads(struct partial *p, struct mem *mem, const char *
     size_t left = p->heads->cap;
     for (size_t i = 0; i < p->count; i++) {
         char range[80];
-        range_print(range, sizeof(range), &p->parts[i].range, p->file->size);
+        range_print(range, sizeof(range), &p->parts[i].range, p->reader.file->size);
         int n = snprintf(out, left, "\r\n--%s\r\ncontent-type: %.*s\r\ncontent-range: %s\r\n\r\n",
                          boundary, (int)type.len, type.ptr, range);
         if ((size_t)n >= left)
@@ -117,7 +127,7 @@ static uint64_t partial_len(const struct partial *p)
 /* The fields of the file, with those replaced that tell of the whole.  Gives their number. */
 static size_t partial_describe(struct partial *p, bool is_multipart, int text_len, uint64_t len)
 {
-    const struct file *f = p->file;
+    const struct file *f = p->reader.file;
     struct weir_str text = {p->text, (size_t)text_len};
     struct weir_str length = {p->content_length, 0};
     length.len = (size_t)snprintf(p->content_length, sizeof(p->content_length), "%llu",
@@ -140,10 +150,14 @@ bool partial_respond(struct weir_request *r, struct mem *mem, struct file *f,
     struct partial *p = mem_take_zeroed(mem, sizeof(*p));
     if (p == NULL)
         return false;
-    p->file = file_ref(f);
+    uint64_t end = 0;
     p->count = count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         p->parts[i].range = ranges[i];
+        if (ranges[i].first + ranges[i].len > end)
+            end = ranges[i].first + ranges[i].len;
+    }
+    reader_init(&p->reader, f, r, end);
     char boundary[BOUNDARY_LEN + 1];
     snprintf(boundary, sizeof(boundary), "%016llx", (unsigned long long)random);
     bool is_multipart = count > 1;

@@ -7,8 +7,12 @@
 
 #include "decode.h"
 #include "describe.h"
+#include "internal/limits.h"
 #include "mime.h"
 #include "root.h"
+
+/* What the largest number of descriptors shares the memory into. */
+#define PRIVATE_COST_MIN (LIMIT_CACHED_BYTES / LIMIT_CACHED_FILES)
 
 static const char *const suffixes[CODINGS] = {
     [CODING_IDENTITY] = "",
@@ -78,15 +82,25 @@ unsigned resource_open(const struct file_env *env, const char *path, struct reso
 void resource_close(struct resource *r)
 {
     for (unsigned i = 0; i < CODINGS; i++)
-        file_unref(&r->files[i]);
+        file_retire(&r->files[i]);
 }
 
 size_t resource_maps(const struct resource *r)
 {
     size_t maps = 0;
     for (unsigned i = 0; i < CODINGS; i++)
-        maps += r->files[i] != NULL && r->files[i]->fd != -1;
+        maps += r->files[i] != NULL && file_is_map(r->files[i]) && !r->files[i]->is_private;
     return maps;
+}
+
+/* Bytes of memory; one that was made holds a descriptor too, and counts for its share of those. */
+static size_t file_cost(const struct file *f)
+{
+    if (!file_is_map(f))
+        return sizeof(*f) + (size_t)f->size;
+    if (!f->is_private)
+        return sizeof(*f);
+    return f->size > PRIVATE_COST_MIN ? (size_t)f->size : PRIVATE_COST_MIN;
 }
 
 size_t resource_len(const struct resource *r)
@@ -95,7 +109,7 @@ size_t resource_len(const struct resource *r)
     for (unsigned i = 0; i < CODINGS; i++) {
         const struct file *f = r->files[i];
         if (f != NULL)
-            len += sizeof(*f) + (f->fd == -1 ? (size_t)f->size : 0);
+            len += file_cost(f);
     }
     return len;
 }

@@ -10,13 +10,14 @@
 
 #include "internal/log.h"
 #include "internal/stats.h"
+#include "beneath.h"
 
-/* Tries of an open that raced with a rename (openat2(2), EAGAIN). */
+/* Tries of an open that raced with a rename, which is EAGAIN. */
 #define OPEN_TRIES 4
 
-enum weir_err root_open(struct root *root, const char *path, struct stats *stats)
+enum weir_err root_open(struct root *root, const char *path, bool walks_paths, struct stats *stats)
 {
-    *root = (struct root){.fd = -1, .stats = stats};
+    *root = (struct root){.fd = -1, .walks_paths = walks_paths, .stats = stats};
     root->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root->fd == -1) {
         log_errno(LV_ERROR, errno, "cannot serve %s", path);
@@ -56,23 +57,24 @@ static unsigned status_of(int err)
     }
 }
 
-unsigned root_open_file(const struct root *root, const char *path, int *fd)
+static int open_beneath(const struct root *root, const char *path)
 {
-    struct open_how how = {
+    static const struct open_how how = {
         .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
-    long result = -1;
-    for (int i = 0; i < OPEN_TRIES; i++) {
-        root->stats->calls.openat2++;
-        result = syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
-        if (result != -1 || errno != EAGAIN)
-            break;
-    }
-    if (result == -1)
-        return status_of(errno);
-    *fd = (int)result;
-    return 0;
+    if (root->walks_paths)
+        return beneath_open(root->fd, path, (int)how.flags, root->stats);
+    root->stats->calls.openat2++;
+    return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+}
+
+unsigned root_open_file(const struct root *root, const char *path, int *fd)
+{
+    *fd = open_beneath(root, path);
+    for (int i = 1; i < OPEN_TRIES && *fd == -1 && errno == EAGAIN; i++)
+        *fd = open_beneath(root, path);
+    return *fd == -1 ? status_of(errno) : 0;
 }
 
 void root_close_file(const struct root *root, int fd)

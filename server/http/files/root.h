@@ -1,12 +1,13 @@
 /*
- * The directory that is served.  Every file is opened below its descriptor, and the kernel refuses
- * whatever leads out of it (openat2(2), RESOLVE_BENEATH).
+ * The directory that is served.  Every file is opened below its descriptor, and whatever leads out
+ * of it is refused: by the kernel (openat2(2), RESOLVE_BENEATH), or else by beneath.h.
  */
 #ifndef FILES_ROOT_H
 #define FILES_ROOT_H
 
 #include <sys/stat.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "weir/err.h"
@@ -15,16 +16,17 @@ struct stats;
 
 struct root {
     int fd;              /* the directory; -1 when not open */
+    bool walks_paths;    /* the kernel does not do it */
     struct stats *stats; /* Borrowed: system calls are counted there */
     uint64_t lists_made; /* of fields; gives each its number */
 };
 
 /*
- * Open the directory at `path`.
+ * Open the directory at `path`.  `walks_paths`: see beneath_is_in_kernel().
  * Own: root_close().  Err: WEIR_CONFIG: it cannot be read as a directory; said in one line.
  */
 WEIR_MUST_USE
-enum weir_err root_open(struct root *root, const char *path, struct stats *stats);
+enum weir_err root_open(struct root *root, const char *path, bool walks_paths, struct stats *stats);
 
 /* Legal on a root that failed to open. */
 void root_close(struct root *root);

@@ -103,6 +103,15 @@ struct http1_exchange *http1_exchange_take(struct http1 *h)
     return x;
 }
 
+void http1_exchange_make_last(struct http1 *h)
+{
+    http1_end_input(h);
+    struct http1_exchange *only = http1_exchange_take(h);
+    while (h->first != NULL)
+        http1_exchange_end(http1_exchange_take(h));
+    http1_exchange_queue(h, only);
+}
+
 void http1_exchange_refuse(struct http1_exchange *x, unsigned status)
 {
     WEIR_ASSERT(x->state != EXCHANGE_SENDING);

@@ -26,19 +26,30 @@ enum exchange_state {
     EXCHANGE_SENDING,  /* the head is handed out */
 };
 
+/* What tells the client where the content ends (RFC 9112 6.3). */
+enum exchange_framing {
+    FRAMING_LENGTH,  /* content-length, or that there is no content */
+    FRAMING_CHUNKED, /* the last chunk */
+    FRAMING_CLOSE,   /* the end of the connection */
+};
+
 struct http1_exchange {
     struct weir_request request; /* what the handler sees */
     struct http1 *session;       /* Borrowed; NULL: an orphan */
     struct http1_exchange *next; /* Own: the next one in the queue */
     enum exchange_state state;
-    bool handler_owes;     /* the handler was called and has not responded yet */
-    bool is_blocked;       /* the source said AGAIN */
-    bool is_head;          /* HEAD: a response without content */
-    bool is_http10;        /* HTTP/1.0: persistence has to be said */
-    bool expects_continue; /* the client may be waiting for 100 (Continue) */
+    bool handler_owes;             /* the handler was called and has not responded yet */
+    bool is_blocked;               /* the source said AGAIN */
+    bool is_head;                  /* HEAD: a response without content */
+    bool is_http10;                /* HTTP/1.0: persistence has to be said */
+    bool expects_continue;         /* the client may be waiting for 100 (Continue) */
+    bool is_mapped;                /* its content comes from a file map */
+    bool is_leaving;               /* its end waits until what was handed out has left */
+    enum exchange_framing framing; /* true from SENDING on */
     struct weir_response response;
     struct weir_str text;      /* content of an answer of our own; Borrowed: constant */
-    uint64_t sent;             /* bytes of content handed out */
+    uint64_t sent;             /* bytes of the source's content handed out */
+    uint64_t body_end;         /* offset in the session's output behind them */
     struct weir_buf *head_buf; /* Own: what the request's views point into: this, */
     uint8_t *head_copy;        /* Own: or this */
     size_t field_cap;          /* room in fields */
@@ -50,6 +61,9 @@ struct http1_exchange *http1_exchange_new(struct http1 *h, size_t field_cap);
 
 /* Append to the queue. */
 void http1_exchange_queue(struct http1 *h, struct http1_exchange *x);
+
+/* The first one is the last one: input ends, and what is queued behind it is not answered. */
+void http1_exchange_make_last(struct http1 *h);
 
 /* Take the first one out of the queue. */
 struct http1_exchange *http1_exchange_take(struct http1 *h);

@@ -237,25 +237,37 @@ static bool write_fields(struct writer *w, const struct weir_response *resp)
     return has_length;
 }
 
-enum weir_err head_write(struct weir_gather *out, const struct weir_response *resp, bool is_head,
-                         enum head_connection connection, const char *date)
+/* What frames the content, unless a field of the handler's has said it already. */
+static void write_framing(struct writer *w, const struct weir_response *resp,
+                          const struct head_context *context)
+{
+    if (context->is_chunked) {
+        write_str(w, WEIR_STR("transfer-encoding: chunked\r\n"));
+        return;
+    }
+    /* The length that GET would give is not known when HEAD comes with neither field nor body. */
+    bool knows_length =
+        resp->body_len != WEIR_LENGTH_UNKNOWN && (!context->is_head || resp->body_len > 0);
+    if (!knows_length || !status_has_content(resp->status))
+        return;
+    write_str(w, WEIR_STR("content-length: "));
+    write_number(w, resp->body_len);
+    write_bytes(w, "\r\n", 2);
+}
+
+enum weir_err head_write(struct weir_gather *out, const struct weir_response *resp,
+                         const struct head_context *context)
 {
     struct writer w;
     w.out = out;
     w.err = WEIR_OK;
     w.len = 0;
     write_status_line(&w, resp->status);
-    bool has_length = write_fields(&w, resp);
-    /* The length that GET would give is not known when HEAD comes with neither field nor body. */
-    bool knows_length = !is_head || resp->body_len > 0;
-    if (!has_length && knows_length && status_has_content(resp->status)) {
-        write_str(&w, WEIR_STR("content-length: "));
-        write_number(&w, resp->body_len);
-        write_bytes(&w, "\r\n", 2);
-    }
+    if (!write_fields(&w, resp))
+        write_framing(&w, resp, context);
     write_str(&w, WEIR_STR("date: "));
-    write_bytes(&w, date, CLOCK_DATE_LEN);
-    switch (connection) {
+    write_bytes(&w, context->date, CLOCK_DATE_LEN);
+    switch (context->connection) {
     case CONNECTION_UNSAID: write_str(&w, WEIR_STR("\r\n\r\n")); break;
     case CONNECTION_KEEP_ALIVE:
         write_str(&w, WEIR_STR("\r\nconnection: keep-alive\r\n\r\n"));

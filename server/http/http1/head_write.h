@@ -16,6 +16,14 @@ enum head_connection {
     CONNECTION_CLOSE,      /* this is the last response */
 };
 
+/* What is not the response's own. */
+struct head_context {
+    bool is_head;    /* HEAD: the length that is said is not sent */
+    bool is_chunked; /* the length is not known: Transfer-Encoding says so */
+    enum head_connection connection;
+    const char *date; /* CLOCK_DATE_LEN bytes */
+};
+
 /* "404 Not Found\n", also for a status that has no name.  Borrowed: constant. */
 struct weir_str status_text(unsigned status);
 
@@ -29,9 +37,9 @@ bool status_has_content(unsigned status);
  */
 bool response_is_sound(const struct weir_response *resp, bool is_head);
 
-/* Append the head.  date: CLOCK_DATE_LEN bytes.  Err: NOMEM. */
+/* Append the head.  Err: NOMEM. */
 WEIR_MUST_USE
-enum weir_err head_write(struct weir_gather *out, const struct weir_response *resp, bool is_head,
-                         enum head_connection connection, const char *date);
+enum weir_err head_write(struct weir_gather *out, const struct weir_response *resp,
+                         const struct head_context *context);
 
 #endif

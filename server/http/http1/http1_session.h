@@ -68,6 +68,9 @@ struct http1 {
     struct http1_exchange *last;
     size_t open; /* exchanges in the queue */
 
+    uint64_t framed;    /* bytes of output handed out by pull(), ever */
+    size_t pulled_from; /* while pull() runs: bytes that were in the list before */
+
     uint64_t idle_since_ms; /* when the last response was handed out, or the session opened */
     uint64_t head_since_ms; /* when the first byte of the stored head came */
 };

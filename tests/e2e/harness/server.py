@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+from . import sandbox
 from . import transport as transports
 
 START_TIMEOUT = 30  # seconds
@@ -43,18 +44,21 @@ def environment():
 
 
 class Server:
-    """Own: the process; stop() ends it.  `descriptors` bounds RLIMIT_NOFILE."""
+    """Own: the process; stop() ends it.  `descriptors` bounds RLIMIT_NOFILE; `refused` is a pair of
+    a system call's number and the errno that it shall fail with; `cgroup` is the folder of one."""
 
-    def __init__(self, directory, transport, options=(), listen=None, descriptors=None):
+    def __init__(self, directory, transport, options=(), listen=None, descriptors=None,
+                 refused=None, pinned=False, cgroup=None):
         self.transport = transport
         self.stats = None
         self._log = tempfile.TemporaryFile(prefix="weir-log-")
         self._out = b""
         listen = transport.listen if listen is None else listen
-        self.command = [str(binary()), "--stats", "--no-pin", *listen, *options, str(directory)]
+        pin = () if pinned else ("--no-pin",)
+        self.command = [str(binary()), "--stats", *pin, *listen, *options, str(directory)]
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
-            env=environment(), preexec_fn=_limit_to(descriptors))
+            env=environment(), preexec_fn=lambda: _confine(descriptors, refused, cgroup))
         self.addresses = self._wait_for_addresses(listen.count("-l") + listen.count("-s"))
 
     # ---- where it is ----
@@ -80,6 +84,12 @@ class Server:
         """User and system time so far."""
         fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def limit_descriptors(self, spare):
+        """From here on it can open `spare` descriptors more than it has; None: as many as we."""
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft = most if spare is None else self.descriptor_count() + spare
+        resource.prlimit(self.pid, resource.RLIMIT_NOFILE, (soft, most))
 
     def resident_bytes(self):
         status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
@@ -144,11 +154,15 @@ class Server:
                 status = self.wait()
                 raise AssertionError(f"weir did not start (status {status}):\n{self.log()}")
             self._out += more
-            addresses = re.findall(r"^weir: listening on (.+)\n", self._out.decode(), re.MULTILINE)
+            addresses = re.findall(r"^weir: listening on (.+?)(?: \(.+ alone\))?\n",
+                                   self._out.decode(), re.MULTILINE)
         return addresses
 
 
-def _limit_to(descriptors):
-    if descriptors is None:
-        return None
-    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+def _confine(descriptors, refused, cgroup):
+    if descriptors is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    if cgroup is not None:
+        (cgroup / "cgroup.procs").write_text("0")
+    if refused is not None:
+        sandbox.refuse(*refused)

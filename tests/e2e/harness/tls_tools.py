@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import os
+import pathlib
 import select
 import subprocess
 import time
@@ -13,6 +14,15 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 from .wire import PATIENCE
+
+
+def has_vaes():
+    """Can this processor do AES and carry-less multiplication on 256-bit registers?"""
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii")
+    except OSError:
+        return False
+    return {"avx2", "vaes", "vpclmulqdq"} <= set(text.split())
 
 
 class Certificate:
