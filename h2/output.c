@@ -12,6 +12,7 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
 #include "response_body.h"
 #include "session.h"
 
@@ -99,6 +100,7 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
         weir_gather_append_copy(h->out, fields + joined, fields_len - joined) != WEIR_OK)
         return NGHTTP2_ERR_NOMEM;
     output_advance(h, FRAME_HEAD_LEN + fields_len);
+    WEIR_PROBE2(request_first, h->host->id, s);
     return (ssize_t)len;
 }
 

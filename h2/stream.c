@@ -7,6 +7,7 @@
 #include "internal/exchange.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "clock.h"
 #include "mem.h"
@@ -193,6 +194,7 @@ void h2_stream_dispatch(struct h2_stream *s)
     s->is_handed = true;
     h->unanswered++;
     h->env->stats->requests++;
+    WEIR_PROBE2(request_start, h->host->id, s);
     if (s->is_oversize)
         stream_answer(s, 431);
     else if (s->request.path.len > LIMIT_PATH_LEN)

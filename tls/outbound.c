@@ -7,6 +7,7 @@
  * segment has come; then they are as long as may be.
  */
 #include "clock.h"
+#include "internal/probes.h"
 #include "tls_conn_state.h"
 #include "mem.h"
 
@@ -114,6 +115,7 @@ static enum weir_err seal_record(struct tls_conn *c, struct sealing *s, struct w
     weir_gather_consume(plain, len);
     c->tx.seq++;
     c->env->stats->records_sealed++;
+    WEIR_PROBE1(record_sealed, len);
     s->len += len + RECORD_OVERHEAD;
     c->burst = c->burst < BURST_LEN ? c->burst + (uint32_t)len : c->burst;
     return WEIR_OK;
