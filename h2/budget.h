@@ -2,7 +2,7 @@
  * What a peer may make a connection do before it is told to calm down.
  *
  * nghttp2 1.52 counts little of this itself.  One object per connection counts all of it, at the
- * frame head where possible (heads.h), so that a flood costs its sender more than us.  The numbers
+ * frame head where possible (input.h), so that a flood costs its sender more than us.  The numbers
  * are in internal/limits.h.  Every function answers whether the peer is still within its limits.
  */
 #ifndef H2_BUDGET_H

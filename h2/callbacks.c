@@ -35,60 +35,11 @@ static int on_send_data(nghttp2_session *ng, nghttp2_frame *frame, const uint8_t
     return h2_output_send_data(h2_conn_from(opaque), source->ptr, head, len, is_last);
 }
 
-/* HEADERS that nobody will be given: decoded all the same, so not without end. */
-static void count_idle_section(struct h2_conn *h)
-{
-    if (!budget_on_idle_section(&h->budget, h->env->clock->now_ms))
-        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
-}
-
-/* HEADERS on an identifier that is not new (RFC 9113 5.1, 5.1.1). */
-static void check_old_stream(struct h2_conn *h, int32_t id)
-{
-    nghttp2_stream *stream = nghttp2_session_find_stream(h->ng, id);
-    if (stream != NULL && nghttp2_stream_get_state(stream) != NGHTTP2_STREAM_STATE_IDLE) {
-        /* Trailers, or an error that nghttp2 sees. */
-        struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, id);
-        if (s == NULL || s->has_trailers)
-            count_idle_section(h);
-        else
-            s->has_trailers = true;
-        return;
-    }
-    switch (ids_state(&h->ids, (uint32_t)id)) {
-    case IDS_NEW: return;
-    case IDS_RESET: count_idle_section(h); return;
-    case IDS_UNUSED: h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); return;
-    case IDS_CLOSED: h2_conn_fail(h, NGHTTP2_STREAM_CLOSED); return;
-    }
-}
-
-static void on_begin_section(struct h2_conn *h, int32_t id)
-{
-    if ((id & 1) == 0)
-        return; /* an error that nghttp2 sees */
-    if ((uint32_t)id <= h->ids.highest)
-        check_old_stream(h, id);
-    else if (h->state >= H2_LEAVING)
-        count_idle_section(h);
-}
-
-static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *opaque)
-{
-    (void)ng;
-    struct h2_conn *h = h2_conn_from(opaque);
-    if (hd->type == NGHTTP2_HEADERS)
-        on_begin_section(h, hd->stream_id);
-    if (hd->type == NGHTTP2_PRIORITY && hd->stream_id == 0)
-        h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR); /* RFC 9113 6.3 */
-    return go_on(h);
-}
-
 /* A new stream: take it, or refuse it while too many are in flight. */
 static int open_stream(struct h2_conn *h, int32_t id)
 {
+    bool is_ranked = ids_has_signal(&h->ids, (uint32_t)id);
     ids_open(&h->ids, (uint32_t)id);
-    h->receiving = NULL;
     if (h->state >= H2_LEAVING)
         return 0; /* the GOAWAY that is queued does not name it, and closes it when it is sent */
     h2_conn_reap_streams(h);
@@ -110,35 +61,23 @@ static int open_stream(struct h2_conn *h, int32_t id)
         h2_conn_fail_with(h, WEIR_NOMEM);
         return go_on(h);
     }
+    s->is_ranked = is_ranked;
     h2_conn_add_stream(h, s);
-    h->receiving = s;
+    h->section.stream = s;
     return 0;
 }
 
+/* Of the HEADERS that input.c has passed on: the fields that follow are this stream's. */
 static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
 {
     struct h2_conn *h = h2_conn_from(opaque);
     if (frame->headers.cat == NGHTTP2_HCAT_REQUEST)
         return open_stream(h, frame->hd.stream_id);
-    /* Trailers: counted like other fields, given to nobody. */
     struct h2_stream *s = nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id);
     if (s != NULL)
-        s->is_request = false;
-    h->receiving = s;
+        h2_stream_begin_trailers(s);
+    h->section.stream = s;
     return 0;
-}
-
-static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, nghttp2_rcbuf *name,
-                     nghttp2_rcbuf *value, uint8_t flags, void *opaque)
-{
-    (void)ng;
-    (void)flags;
-    struct h2_conn *h = h2_conn_from(opaque);
-    struct h2_stream *s = h->receiving;
-    if (s == NULL || s->id != frame->hd.stream_id)
-        return 0; /* refused, or reset while this frame was on the wire */
-    h2_conn_fail_with(h, h2_stream_add_field(s, name, value));
-    return go_on(h);
 }
 
 /*
@@ -175,30 +114,24 @@ static void on_window_update(struct h2_conn *h, const nghttp2_window_update *upd
 static void on_priority_update(struct h2_conn *h, const nghttp2_extension *frame)
 {
     const nghttp2_ext_priority_update *update = frame->payload;
-    if (update->stream_id == 0)
+    if (update->stream_id == 0) {
         h2_conn_fail(h, NGHTTP2_PROTOCOL_ERROR);
+        return;
+    }
+    struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, update->stream_id);
+    if (s != NULL)
+        s->is_ranked = true;
+    else
+        ids_signal(&h->ids, (uint32_t)update->stream_id);
 }
 
 static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
 {
     struct h2_conn *h = h2_conn_from(opaque);
     switch (frame->hd.type) {
-    case NGHTTP2_HEADERS: {
-        struct h2_stream *s = h->receiving;
-        h->receiving = NULL;
-        if (s == NULL || s->id != frame->hd.stream_id)
-            break;
-        s->is_received = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
-        if (s->is_request)
-            h2_stream_dispatch(s);
-        break;
-    }
     case NGHTTP2_DATA:
-        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
-            struct h2_stream *s = nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id);
-            if (s != NULL)
-                s->is_received = true;
-        }
+        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
+            h2_stream_end_body(nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id));
         break;
     case NGHTTP2_SETTINGS:
         h->settings_received = true;
@@ -224,11 +157,11 @@ static int on_data_chunk(nghttp2_session *ng, uint8_t flags, int32_t id, const u
                          size_t len, void *opaque)
 {
     (void)flags;
-    (void)id;
     (void)bytes;
     struct h2_conn *h = h2_conn_from(opaque);
     if (nghttp2_session_consume_connection(ng, len) != 0)
         h2_conn_fail_with(h, WEIR_NOMEM);
+    h2_stream_take_body(nghttp2_session_get_stream_user_data(ng, id), len);
     return go_on(h);
 }
 
@@ -280,8 +213,8 @@ static int on_stream_close(nghttp2_session *ng, int32_t id, uint32_t error_code,
     struct h2_stream *s = nghttp2_session_get_stream_user_data(ng, id);
     if (s == NULL)
         return 0; /* it was refused */
-    if (h->receiving == s)
-        h->receiving = NULL;
+    if (h->section.stream == s)
+        h->section.stream = NULL;
     if (!s->is_complete)
         h->env->stats->streams_reset++;
     s->is_closed = true;
@@ -306,9 +239,7 @@ static void shared_make(void)
     }
     nghttp2_session_callbacks_set_send_callback(c, on_send);
     nghttp2_session_callbacks_set_send_data_callback(c, on_send_data);
-    nghttp2_session_callbacks_set_on_begin_frame_callback(c, on_begin_frame);
     nghttp2_session_callbacks_set_on_begin_headers_callback(c, on_begin_headers);
-    nghttp2_session_callbacks_set_on_header_callback2(c, on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(c, on_frame_recv);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(c, on_data_chunk);
     nghttp2_session_callbacks_set_on_frame_send_callback(c, on_frame_send);
@@ -316,6 +247,7 @@ static void shared_make(void)
 
     nghttp2_option_set_no_auto_window_update(o, 1);
     nghttp2_option_set_no_closed_streams(o, 1);
+    nghttp2_option_set_no_http_messaging(o, 1); /* it sees no fields */
     nghttp2_option_set_builtin_recv_extension_type(o, NGHTTP2_PRIORITY_UPDATE);
     nghttp2_option_set_max_deflate_dynamic_table_size(o, LIMIT_HPACK_TABLE);
     /* These are counted by budget.h: nghttp2 does so by a clock of its own, and CONTINUATION frames

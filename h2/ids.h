@@ -13,6 +13,7 @@
 
 #include "internal/limits.h"
 
+#define IDS_SIGNALS 128          /* identifiers that a priority may precede */
 #define IDS_WINDOW 64            /* identifiers remembered one by one, the highest first */
 #define IDS_RESETS LIMIT_STREAMS /* streams we have reset lately: all that can be open at once */
 
@@ -21,6 +22,7 @@ struct ids {
     uint64_t used;               /* bit i: identifier highest - 2i was used */
     uint32_t resets[IDS_RESETS]; /* ring of identifiers that we have reset */
     uint32_t reset_next;         /* where the next one goes */
+    unsigned __int128 signals;   /* bit i: identifier highest + 2 + 2i has been given a priority */
 };
 
 enum ids_state {
@@ -29,6 +31,15 @@ enum ids_state {
     IDS_CLOSED, /* used before */
     IDS_RESET,  /* reset by us lately */
 };
+
+/*
+ * The client gave a stream a priority that it has yet to open (RFC 9218 7.1).  One that is too far
+ * ahead of all others is not remembered.
+ */
+void ids_signal(struct ids *ids, uint32_t id);
+
+/* True if it did so for an identifier higher than any before. */
+bool ids_has_signal(const struct ids *ids, uint32_t id);
 
 /* The client opened `id`, higher than any before. */
 void ids_open(struct ids *ids, uint32_t id);

@@ -16,8 +16,6 @@
 #include "response_body.h"
 #include "session.h"
 
-#define FRAME_HEAD_LEN 9
-
 /* bytes of a field section that is copied together with its frame head */
 #define FIELDS_SHORT 128
 

@@ -198,6 +198,7 @@ static void h2_close(void *session)
     }
     nghttp2_session_del(h->ng);
     fields_encoder_deinit(&h->fields);
+    section_deinit(&h->section);
     h2_memory_deinit(&h->memory);
     h->magic = 0;
     mem_give(h);
@@ -240,7 +241,8 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     h->opened_ms = host->opened_ms;
     h->idle_ms = env->clock->now_ms;
     budget_init(&h->budget, h->idle_ms);
-    heads_init(&h->heads);
+    input_init(&h->input);
+    section_init(&h->section, env->mem);
 
     if (h2_memory_init(&h->memory, env->mem) != WEIR_OK ||
         fields_encoder_init(&h->fields, &h->memory.ng) != WEIR_OK ||
@@ -267,6 +269,13 @@ static void conn_on_fatal(struct h2_conn *h, int rv)
     }
 }
 
+void h2_conn_pass(struct h2_conn *h, const uint8_t *bytes, size_t len)
+{
+    ssize_t rv = nghttp2_session_mem_recv(h->ng, bytes, len);
+    if (rv < 0)
+        conn_on_fatal(h, (int)rv);
+}
+
 static enum weir_err conn_verdict(const struct h2_conn *h)
 {
     if (h->fatal != WEIR_OK)
@@ -279,18 +288,13 @@ static enum weir_err conn_verdict(const struct h2_conn *h)
 static enum weir_err h2_feed(void *session, const struct weir_slice *in)
 {
     struct h2_conn *h = session;
-    if (h->error != 0 || h->fatal != WEIR_OK)
+    if (h2_conn_has_failed(h))
         return conn_verdict(h); /* found by pull(), or outside of both */
     if (h->state == H2_ENDING)
         return WEIR_PROTO; /* nghttp2 has ended the connection itself, and its GOAWAY is out */
-    size_t len = heads_scan(&h->heads, &h->budget, in->ptr, in->len, h->env->clock->now_ms);
     h->is_pumping = true;
-    ssize_t rv = nghttp2_session_mem_recv(h->ng, in->ptr, len);
+    h2_input_take(h, in->ptr, in->len);
     h->is_pumping = false;
-    if (rv < 0)
-        conn_on_fatal(h, (int)rv);
-    if (len < in->len)
-        h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
     conn_terminate(h);
     return conn_verdict(h);
 }
@@ -408,8 +412,8 @@ static uint64_t h2_deadline(const void *session)
         at = earlier(at, h->opened_ms + LIMIT_PREFACE_MS);
     else if (!h->settings_acked && h->settings_ms != 0)
         at = earlier(at, h->settings_ms + LIMIT_SETTINGS_ACK_MS);
-    if (heads_in_section(&h->heads))
-        at = earlier(at, h->heads.section_since_ms + LIMIT_HEADER_MS);
+    if (input_in_section(&h->input))
+        at = earlier(at, h->input.section_since_ms + LIMIT_HEADER_MS);
     if (h->state == H2_OPEN && conn_is_idle(h))
         at = earlier(at, h->idle_ms + LIMIT_IDLE_MS);
     if (h->state == H2_NOTIFIED)
@@ -430,7 +434,7 @@ static enum weir_err h2_timeout(void *session)
     else if (h->settings_received && !h->settings_acked && h->settings_ms != 0 &&
              now_ms >= h->settings_ms + LIMIT_SETTINGS_ACK_MS)
         h2_conn_fail(h, NGHTTP2_SETTINGS_TIMEOUT);
-    else if (heads_in_section(&h->heads) && now_ms >= h->heads.section_since_ms + LIMIT_HEADER_MS)
+    else if (input_in_section(&h->input) && now_ms >= h->input.section_since_ms + LIMIT_HEADER_MS)
         h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
     else if (h->state == H2_NOTIFIED)
         h2_conn_leave(h);

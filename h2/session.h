@@ -11,10 +11,11 @@
 
 #include "budget.h"
 #include "fields.h"
-#include "heads.h"
 #include "ids.h"
+#include "input.h"
 #include "internal/protocol.h"
 #include "memory.h"
+#include "section.h"
 #include "stream.h"
 
 /*
@@ -49,17 +50,17 @@ struct h2_conn {
     enum weir_err fatal;    /* not OK: there is nothing more to be said */
 
     struct budget budget;
-    struct heads heads;
+    struct input input;
+    struct section section;
     struct fields_encoder fields;
     struct ids ids;
 
-    struct h2_stream *receiving; /* whose field section is arriving */
-    struct h2_streams live;      /* open in nghttp2 or owned by a handler */
-    struct h2_streams leaving;   /* closed, their bytes still in the gather list; oldest first */
-    struct list ending;    /* whose body has been framed, and whose end waits for it to leave */
-    uint32_t stream_count; /* of both */
-    uint32_t unanswered;   /* handed to a handler that has not answered */
-    uint32_t waiting;      /* answered by a source that has said AGAIN */
+    struct h2_streams live;    /* open in nghttp2 or owned by a handler */
+    struct h2_streams leaving; /* closed, their bytes still in the gather list; oldest first */
+    struct list ending;        /* whose body has been framed, and whose end waits for it to leave */
+    uint32_t stream_count;     /* of both */
+    uint32_t unanswered;       /* handed to a handler that has not answered */
+    uint32_t waiting;          /* answered by a source that has said AGAIN */
 
     struct weir_gather *out; /* Borrowed: while pull runs */
     size_t out_budget;       /* bytes that out may hold */
@@ -78,6 +79,15 @@ struct h2_conn *h2_conn_from(void *opaque);
 
 /* The connection must end with this error code: noted, done at the end of feed or pull. */
 void h2_conn_fail(struct h2_conn *h, uint32_t error_code);
+
+/* Such an end is noted: nothing more is taken in. */
+static inline bool h2_conn_has_failed(const struct h2_conn *h)
+{
+    return h->error != 0 || h->fatal != WEIR_OK;
+}
+
+/* Give bytes to nghttp2, which calls back (callbacks.c).  Errors are noted. */
+void h2_conn_pass(struct h2_conn *h, const uint8_t *bytes, size_t len);
 
 /* The same for an error of ours.  WEIR_OK is ignored. */
 void h2_conn_fail_with(struct h2_conn *h, enum weir_err err);

@@ -31,6 +31,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->has_trailers = false;
     s->is_received = false;
     s->is_oversize = false;
+    s->is_ranked = false;
     s->is_handed = false;
     s->is_answered = false;
     s->is_waiting = false;
@@ -38,9 +39,9 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->is_complete = false;
     s->is_lost = false;
     s->request = (struct weir_request){.ops = &stream_ops};
+    message_init(&s->message);
+    s->priority = (struct priority){.urgency = PRIORITY_URGENCY_DEFAULT};
     s->field_cap = H2_FIELDS_INLINE;
-    s->field_seen = 0;
-    s->field_bytes = 0;
     s->fields = s->inline_fields;
     s->held = s->inline_held;
     s->held_count = 0;
@@ -91,21 +92,12 @@ void h2_stream_free(struct h2_stream *s)
 {
     h2_stream_release_response(s);
     for (size_t i = 0; i < s->held_count; i++)
-        nghttp2_rcbuf_decref(s->held[i]);
+        hpack_entry_unref(s->held[i]);
     if (s->fields != s->inline_fields) {
         mem_give(s->fields);
-        mem_give(s->held);
+        mem_give((void *)s->held);
     }
     mem_give(s);
-}
-
-/* Keep a reference for as long as the stream lives, and view its bytes. */
-static struct weir_str stream_hold(struct h2_stream *s, nghttp2_rcbuf *rcbuf)
-{
-    nghttp2_rcbuf_incref(rcbuf);
-    s->held[s->held_count++] = rcbuf;
-    nghttp2_vec v = nghttp2_rcbuf_get_buf(rcbuf);
-    return (struct weir_str){(const char *)v.base, v.len};
 }
 
 /* The inline arrays are full: move to ones that hold all that is allowed. */
@@ -113,69 +105,86 @@ static enum weir_err stream_grow(struct h2_stream *s)
 {
     struct mem *mem = s->h->env->mem;
     struct weir_field *fields = mem_take(mem, LIMIT_FIELDS * sizeof(*fields));
-    nghttp2_rcbuf **held = mem_take(mem, (2 * LIMIT_FIELDS + 4) * sizeof(void *));
+    const struct hpack_entry **held = mem_take(mem, (LIMIT_FIELDS + 4) * sizeof(void *));
     if (fields == NULL || held == NULL) {
         mem_give(fields);
-        mem_give(held);
+        mem_give((void *)held);
         return WEIR_NOMEM;
     }
     memcpy(fields, s->fields, s->request.field_count * sizeof(*fields));
-    memcpy(held, s->held, s->held_count * sizeof(void *));
+    memcpy((void *)held, (const void *)s->held, s->held_count * sizeof(void *));
     s->fields = fields;
     s->held = held;
     s->field_cap = LIMIT_FIELDS;
     return WEIR_OK;
 }
 
-/* The request's place for a pseudo-header field; NULL for one that is of no use here. */
-static struct weir_str *stream_pseudo(struct h2_stream *s, const nghttp2_vec *name)
+/* Put a field where the handler looks for it.  Err: WEIR_NOMEM. */
+static enum weir_err stream_place(struct h2_stream *s, const struct hpack_entry *e)
 {
     struct weir_request *r = &s->request;
-    if (name->len < 2)
-        return NULL;
-    switch (name->base[1]) {
-    case 'm': return &r->method;
-    case 's': return &r->scheme;
-    case 'a': return &r->authority;
-    case 'p': return name->len == sizeof(":path") - 1 ? &r->path : NULL; /* or :protocol */
-    default: return NULL;
+    switch (e->kind) {
+    case FIELD_METHOD: r->method = e->field.value; return WEIR_OK;
+    case FIELD_SCHEME: r->scheme = e->field.value; return WEIR_OK;
+    case FIELD_AUTHORITY: r->authority = e->field.value; return WEIR_OK;
+    case FIELD_PATH: r->path = e->field.value; return WEIR_OK;
+    case FIELD_LENGTH: message_set_length(&s->message, e->field.value); break;
+    case FIELD_PRIORITY: priority_parse(&s->priority, e->field.value); break;
+    case FIELD_ORDINARY:
+    case FIELD_HOST:
+    case FIELD_TE:
+    case FIELD_MALFORMED:
+    case FIELD_KINDS: break;
     }
-}
-
-/* Count a field.  Err: WEIR_LIMIT: beyond what is worth decoding. */
-static enum weir_err stream_count_field(struct h2_stream *s, size_t name_len, size_t value_len)
-{
-    s->field_seen++;
-    s->field_bytes += name_len + value_len + LIMIT_FIELD_OVERHEAD;
-    if (s->field_seen > LIMIT_FIELDS_HARD || s->field_bytes > LIMIT_FIELD_BYTES_HARD)
-        return WEIR_LIMIT;
-    if (s->field_seen > LIMIT_FIELDS || s->field_bytes > LIMIT_FIELD_BYTES)
-        s->is_oversize = true;
+    if (r->field_count == s->field_cap) {
+        enum weir_err err = stream_grow(s);
+        if (err != WEIR_OK)
+            return err;
+    }
+    s->fields[r->field_count++] = e->field;
     return WEIR_OK;
 }
 
-enum weir_err h2_stream_add_field(struct h2_stream *s, nghttp2_rcbuf *name, nghttp2_rcbuf *value)
+enum weir_err h2_stream_add_field(struct h2_stream *s, const struct hpack_entry *e)
 {
-    nghttp2_vec n = nghttp2_rcbuf_get_buf(name);
-    nghttp2_vec v = nghttp2_rcbuf_get_buf(value);
-    enum weir_err err = stream_count_field(s, n.len, v.len);
-    /* Too much or trailers: decoded, so that HPACK stays in step, and handed to nobody. */
-    if (err != WEIR_OK || s->is_oversize || !s->is_request)
-        return err;
-
-    if (n.len > 0 && n.base[0] == ':') {
-        struct weir_str *place = stream_pseudo(s, &n);
-        if (place != NULL && place->ptr == NULL) /* nghttp2 refuses a second one */
-            *place = stream_hold(s, value);
-        return WEIR_OK;
+    enum weir_err err = WEIR_OK;
+    if (s->is_request && (!s->is_oversize || field_kind_is_pseudo(e->kind))) {
+        err = stream_place(s, e);
+        if (err == WEIR_OK) {
+            s->held[s->held_count++] = e;
+            return WEIR_OK;
+        }
     }
-    struct weir_request *r = &s->request;
-    if (r->field_count == s->field_cap && (err = stream_grow(s)) != WEIR_OK)
-        return err;
-    s->fields[r->field_count].name = stream_hold(s, name);
-    s->fields[r->field_count].value = stream_hold(s, value);
-    r->field_count++;
-    return WEIR_OK;
+    hpack_entry_unref(e);
+    return err;
+}
+
+void h2_stream_begin_trailers(struct h2_stream *s)
+{
+    s->is_request = false;
+    message_begin_trailers(&s->message);
+}
+
+void h2_stream_reset(struct h2_stream *s, uint32_t error_code)
+{
+    if (nghttp2_submit_rst_stream(s->h->ng, NGHTTP2_FLAG_NONE, s->id, error_code) != 0)
+        h2_conn_fail_with(s->h, WEIR_NOMEM);
+}
+
+void h2_stream_take_body(struct h2_stream *s, size_t len)
+{
+    if (s != NULL && !message_take_body(&s->message, len))
+        h2_stream_reset(s, NGHTTP2_PROTOCOL_ERROR);
+}
+
+void h2_stream_end_body(struct h2_stream *s)
+{
+    if (s == NULL)
+        return;
+    if (message_end(&s->message))
+        s->is_received = true;
+    else
+        h2_stream_reset(s, NGHTTP2_PROTOCOL_ERROR);
 }
 
 static void stream_answer(struct h2_stream *s, uint16_t status)
@@ -187,9 +196,19 @@ static void stream_answer(struct h2_stream *s, uint16_t status)
     weir_ignore(weir_respond(&s->request, &resp)); /* on failure the stream is reset */
 }
 
+/* What the request says of its urgency (RFC 9218 5). */
+static void stream_apply_priority(struct h2_stream *s)
+{
+    const nghttp2_extpri priority = {s->priority.urgency, s->priority.is_incremental};
+    if (s->priority.is_given &&
+        nghttp2_session_change_extpri_stream_priority(s->h->ng, s->id, &priority, 0) != 0)
+        h2_conn_fail_with(s->h, WEIR_NOMEM);
+}
+
 void h2_stream_dispatch(struct h2_stream *s)
 {
     struct h2_conn *h = s->h;
+    stream_apply_priority(s);
     s->request.fields = s->fields;
     s->is_handed = true;
     h->unanswered++;
@@ -250,6 +269,24 @@ static ssize_t on_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t max
 }
 
 /*
+ * Place a response among others as its handler finds it urgent, where the client has no wish.
+ * Err: WEIR_NOMEM.
+ */
+static enum weir_err stream_place(struct h2_stream *s)
+{
+    const struct weir_response *resp = &s->response;
+    if (resp->urgency == 0 || resp->body_len == 0 || s->is_ranked ||
+        weir_request_find(&s->request, WEIR_STR("priority")) != NULL)
+        return WEIR_OK;
+    const nghttp2_extpri place = {
+        .urgency = (uint32_t)(NGHTTP2_EXTPRI_DEFAULT_URGENCY - resp->urgency),
+    };
+    /* A PRIORITY_UPDATE that is still to come goes before it. */
+    int rv = nghttp2_session_change_extpri_stream_priority(s->h->ng, s->id, &place, 0);
+    return rv == NGHTTP2_ERR_NOMEM ? WEIR_NOMEM : WEIR_OK;
+}
+
+/*
  * Queue HEADERS, and DATA if there is a body.  s->response is set.
  * nghttp2 is told of :status alone: output.c puts the field section in its place.
  */
@@ -262,6 +299,8 @@ static enum weir_err stream_submit(struct h2_stream *s)
                  resp->status, resp->field_count, (unsigned long long)h->host->id, s->id);
         return WEIR_STREAM;
     }
+    if (stream_place(s) != WEIR_OK)
+        return WEIR_NOMEM;
     static uint8_t name[] = ":status";
     static uint8_t value[] = "200";
     const nghttp2_nv status = {

@@ -5,14 +5,17 @@
  *       handler has answered, and the bytes that were framed for it have left the connection's
  *       gather list.  Until then it counts as in flight, so that a peer that resets streams at once
  *       gets no more work out of us than one that waits.
- * Own:  every field name and value is a reference on nghttp2's own string; none is copied.
+ * Own:  every field is a reference on an entry of the HPACK decoder; no name or value is copied.
  */
 #ifndef H2_STREAM_H
 #define H2_STREAM_H
 
 #include <nghttp2/nghttp2.h>
 
+#include "hpack_table.h"
 #include "list.h"
+#include "message.h"
+#include "priority.h"
 #include "weir/request.h"
 #include "weir/response.h"
 
@@ -20,8 +23,8 @@ struct h2_conn;
 
 /* Fields kept in the stream itself; what goes beyond moves to one larger block, once. */
 #define H2_FIELDS_INLINE 16
-/* :method, :scheme, :authority, :path and the names of fields double the references */
-#define H2_HELD_INLINE (2 * H2_FIELDS_INLINE + 4)
+/* beside these :method, :scheme, :authority and :path are held */
+#define H2_HELD_INLINE (H2_FIELDS_INLINE + 4)
 
 struct h2_stream {
     struct h2_conn *h;      /* NULL: the connection is gone, only the handler still knows us */
@@ -32,6 +35,7 @@ struct h2_stream {
     bool has_trailers; /* a second field section has begun */
     bool is_received;  /* END_STREAM came: the request is complete */
     bool is_oversize;  /* it went over a limit that is answered by a status */
+    bool is_ranked;    /* the client has given it a priority by a frame */
     bool is_handed;    /* the handler has been called */
     bool is_answered;  /* the handler has answered */
     bool is_waiting;   /* the source has said AGAIN and is to call weir_response_resume() */
@@ -40,11 +44,11 @@ struct h2_stream {
     bool is_lost;      /* bytes of its body were lost: it has been reset */
 
     struct weir_request request;
-    size_t field_cap;          /* of fields */
-    size_t field_seen;         /* fields that arrived, kept or not */
-    size_t field_bytes;        /* their size by RFC 9113 6.5.2 */
-    struct weir_field *fields; /* inline_fields or a larger block */
-    nghttp2_rcbuf **held;      /* inline_held or a larger block */
+    struct message message; /* what its fields and body have to keep to */
+    struct priority priority;
+    size_t field_cap;                /* of fields */
+    struct weir_field *fields;       /* inline_fields or a larger block */
+    const struct hpack_entry **held; /* inline_held or a larger block */
     size_t held_count;
 
     struct weir_response response;
@@ -57,7 +61,7 @@ struct h2_stream {
     uint64_t framed_end;         /* and behind the last byte framed for it */
 
     struct weir_field inline_fields[H2_FIELDS_INLINE];
-    nghttp2_rcbuf *inline_held[H2_HELD_INLINE];
+    const struct hpack_entry *inline_held[H2_HELD_INLINE];
 };
 
 /* Err: WEIR_NOMEM, and *out is NULL. */
@@ -70,15 +74,25 @@ void h2_stream_release_response(struct h2_stream *s);
 void h2_stream_free(struct h2_stream *s);
 
 /*
- * A field line of the request.  Pseudo-header fields go to their place in the request.
- * Own: the stream takes references of its own.
- * Err: WEIR_LIMIT: beyond what is worth decoding: the connection ends.  WEIR_NOMEM.
+ * A field line.  Pseudo-header fields go to their place in the request; trailers, and others that
+ * go beyond a limit, are given to nobody.
+ * Own: takes over the reference.  Err: WEIR_NOMEM.
  */
 WEIR_MUST_USE
-enum weir_err h2_stream_add_field(struct h2_stream *s, nghttp2_rcbuf *name, nghttp2_rcbuf *value);
+enum weir_err h2_stream_add_field(struct h2_stream *s, const struct hpack_entry *e);
 
 /* The field section is complete: call the handler, or answer by a status of our own. */
 void h2_stream_dispatch(struct h2_stream *s);
+
+/* A second field section begins. */
+void h2_stream_begin_trailers(struct h2_stream *s);
+
+/* Bytes of the request's body have come; they were the last.  NULL is fine. */
+void h2_stream_take_body(struct h2_stream *s, size_t len);
+void h2_stream_end_body(struct h2_stream *s);
+
+/* Reset the stream: once, whatever happens on top. */
+void h2_stream_reset(struct h2_stream *s, uint32_t error_code);
 
 /*
  * DATA: keep the next slice, at most `max` bytes, in s->ready.

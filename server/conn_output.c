@@ -174,6 +174,15 @@ static void conn_note_rate(struct conn *c, size_t taken)
     }
 }
 
+/*
+ * Another connection may have found pages of the same map gone while these bytes were being sent.
+ * Then zeros may have gone out in their place, and nobody can tell.
+ */
+static bool conn_may_have_lied(const struct conn *c)
+{
+    return c->tls == NULL && map_guard_losses() > 0 && weir_gather_find_poisoned(&c->plain) != NULL;
+}
+
 void conn_on_sent(struct io_sock *s, int res)
 {
     struct conn *c = container_of(s, struct conn, sock);
@@ -188,7 +197,7 @@ void conn_on_sent(struct io_sock *s, int res)
     }
     if (c->state == CONN_CLOSING)
         return;
-    if (res < 0) {
+    if (res < 0 || (res > 0 && conn_may_have_lied(c))) {
         conn_abort(c);
         return;
     }

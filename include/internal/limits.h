@@ -27,6 +27,8 @@
 #define LIMIT_STAGED_MS 20
 /* iovec entries of one write; the kernel's own cap is 1024 (IOV_MAX) */
 #define LIMIT_IOVECS 1024
+/* bytes of a write from which it is worth to send the pages themselves instead of a copy */
+#define LIMIT_ZERO_COPY_MIN ((size_t)32 * 1024)
 /* bytes unsent in the socket above which the kernel takes no more: keeps the rest reorderable; for
  * fast peers it follows what may be staged */
 #define LIMIT_NOTSENT_LOWAT (256 * 1024)

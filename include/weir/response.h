@@ -43,7 +43,9 @@ struct weir_source {
 #define WEIR_LENGTH_UNKNOWN UINT64_MAX
 
 struct weir_response {
-    uint16_t status;                 /* 200..599 (RFC 9110 15) */
+    uint16_t status; /* 200..599 (RFC 9110 15) */
+    int8_t urgency; /* how much sooner than others of the connection it is due, from 3, the first of
+                       all, to -4; where the client says what it wants, that counts (RFC 9218) */
     const struct weir_field *fields; /* Borrowed: true until source->release */
     size_t field_count;              /* `date` is added by the protocol */
     uint64_t fields_id; /* names this very list for ever in this worker: a protocol may remember

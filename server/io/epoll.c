@@ -41,7 +41,7 @@ enum sock_flag {
     WANT_RECV = 1 << 2, /* between io_recv_start() and io_recv_stop() */
     SAW_END = 1 << 3,   /* FIN or an error was announced: read on until it shows */
     IN_QUEUE = 1 << 4,  /* linked by next */
-    HAS_SENT = 1 << 5,  /* send_result is to be delivered */
+    HAS_SENT = 1 << 5,  /* result is to be delivered */
     IS_CLOSED = 1 << 6, /* on_closed is to be delivered */
 };
 
@@ -126,7 +126,7 @@ static void sock_write(struct io_epoll *e, struct io_sock *s)
             stats->iovecs_max = count;
         stats->bytes_sent += (uint64_t)n;
     }
-    s->send_result = n == -1 ? -errno : (int)n;
+    s->result = n == -1 ? -errno : (int)n;
     s->flags |= HAS_SENT;
 }
 
@@ -218,13 +218,16 @@ static void epoll_recv_stop(struct io_sock *s)
 static void listener_accept(struct io_epoll *e, const struct listener *l)
 {
     for (int i = 0; i < LIMIT_ACCEPTS_PER_TURN && !e->is_paused; i++) {
-        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage peer = {0};
+        socklen_t peer_len = sizeof(peer);
+        struct sockaddr *any = (struct sockaddr *)&peer;
+        int fd = accept4(l->fd, any, &peer_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         stats_of(e)->calls.accept4++;
         if (fd == -1 && (errno == EAGAIN || errno == EINTR))
             return;
         if (fd == -1 && errno == ECONNABORTED)
             continue; /* that one is gone; the next may be there */
-        e->io.env.events->on_accept(e->io.env.ctx, l, fd == -1 ? -errno : fd);
+        e->io.env.events->on_accept(e->io.env.ctx, l, fd == -1 ? -errno : fd, any);
     }
 }
 
@@ -330,7 +333,7 @@ static void sock_work(struct io_epoll *e, struct io_sock *s)
     if ((s->flags & (HAS_SENT | IS_CLOSED)) == HAS_SENT) {
         s->flags &= (uint16_t)~HAS_SENT;
         s->sending = NULL;
-        events->on_sent(s, s->send_result);
+        events->on_sent(s, s->result);
     }
     if (sock_can_recv(s))
         sock_read(e, s);
@@ -433,6 +436,12 @@ static void epoll_wake(struct io *io)
     (void)written;
 }
 
+/* Nothing of the pool is held when no socket is left. */
+static void epoll_end(struct io *io)
+{
+    (void)io;
+}
+
 static void epoll_free(struct io *io)
 {
     struct io_epoll *e = epoll_from(io);
@@ -451,7 +460,7 @@ static enum weir_err epoll_open(const struct io_env *env, struct io **out)
     struct io_epoll *e = calloc(1, sizeof(*e));
     if (e == NULL)
         return WEIR_NOMEM;
-    e->io = (struct io){.backend = &io_epoll, .env = *env};
+    e->io = (struct io){.backend = &io_epoll_backend, .env = *env};
     e->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     e->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (helper_new(&e->io, &e->helper) != WEIR_OK) {
@@ -469,13 +478,15 @@ static enum weir_err epoll_open(const struct io_env *env, struct io **out)
     return WEIR_OK;
 }
 
-const struct io_backend io_epoll = {
+const struct io_backend io_epoll_backend = {
     .name = "epoll",
     .open = epoll_open,
+    .end = epoll_end,
     .free = epoll_free,
     .listen = epoll_listen,
     .accept_pause = epoll_accept_pause,
     .accept_resume = epoll_accept_resume,
+    .accept_end = epoll_accept_pause, /* closing the listeners refuses who waits there */
     .adopt = epoll_adopt,
     .refuse = epoll_refuse,
     .recv_start = epoll_recv_start,

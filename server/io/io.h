@@ -25,17 +25,21 @@
 #include "weir/gather.h"
 
 struct io;
+struct io_held;
 struct io_sock;
 struct listener;
 struct mem;
+struct sockaddr;
 struct stats;
+struct uring_zc;
 
 struct io_events {
     /*
      * A connection has come (handle >= 0), or accepting failed (handle is -errno).
      * Own: the handle goes to io_adopt() or io_refuse().
+     * Borrowed: peer, its address, for the length of the call.
      */
-    void (*on_accept)(void *ctx, const struct listener *l, int handle);
+    void (*on_accept)(void *ctx, const struct listener *l, int handle, const struct sockaddr *peer);
 
     /*
      * res > 0: bytes have come, and the slice's reference is the callee's.
@@ -60,32 +64,50 @@ struct io_events {
     void (*on_waited)(void *ctx);
 };
 
+/* Sending pages themselves instead of a copy of them; where a back end can. */
+enum io_zero_copy {
+    IO_ZERO_COPY_AUTO, /* to peers elsewhere, until the kernel says that it copied after all */
+    IO_ZERO_COPY_ON,   /* whatever the kernel makes of it */
+    IO_ZERO_COPY_OFF,
+};
+
 /* What a loop is made from.  Borrowed, and outlives it. */
 struct io_env {
     const struct io_events *events;
     void *ctx; /* handed to events that concern no socket */
     struct mem *mem;
     struct stats *stats;
+    enum io_zero_copy zero_copy;
 };
+
+/* The low bits of a socket's address are a back end's to use. */
+#define IO_SOCK_ALIGN 16
 
 /* A connected socket; embedded in a connection.  Its fields belong to the back end. */
 struct io_sock {
-    struct io *io;
-    struct io_sock *next; /* in the back end's queue that the socket is in */
-    struct weir_gather *sending;
+    _Alignas(IO_SOCK_ALIGN) struct io *io;
+    struct io_sock *next;        /* in the back end's queue that the socket is in */
+    struct weir_gather *sending; /* what io_send() was given, until on_sent() */
+    struct io_held *held;        /* uring: received while stopped, oldest first.  Own */
+    struct io_held *held_last;
+    struct uring_zc *zero_copy; /* uring: of the send in flight, if it is one */
     int handle;
-    int send_result;
+    int result;       /* to be delivered: epoll: of sending; uring: of the end of receiving */
+    uint32_t pending; /* uring: completions that the kernel owes */
     uint16_t flags;
 };
 
 /* A back end: one table per way to wait. */
 struct io_backend {
     const char *name;
+    bool spares_descriptors; /* a connection is none of the process's descriptors */
     enum weir_err (*open)(const struct io_env *env, struct io **out);
+    void (*end)(struct io *io);
     void (*free)(struct io *io);
     enum weir_err (*listen)(struct io *io, const struct listener *l);
     void (*accept_pause)(struct io *io);
     void (*accept_resume)(struct io *io);
+    void (*accept_end)(struct io *io);
     enum weir_err (*adopt)(struct io *io, struct io_sock *s, int handle);
     void (*refuse)(struct io *io, int handle);
     void (*recv_start)(struct io_sock *s);
@@ -100,7 +122,8 @@ struct io_backend {
     void (*wake)(struct io *io);
 };
 
-extern const struct io_backend io_epoll;
+extern const struct io_backend io_epoll_backend;
+extern const struct io_backend io_uring_backend;
 
 /* What every back end's object starts with. */
 struct io {
@@ -118,16 +141,24 @@ static inline enum weir_err io_new(const struct io_backend *backend, const struc
 }
 
 /*
- * All its sockets must be closed.  Fetches that are under way are given up: they never complete,
- * and what they refer to must stay until the process ends.  NULL is fine.
+ * Give back what is the loop's of its mem; all its sockets must be closed.  Only io_wake() and
+ * io_free() may follow.  Fetches that are under way are given up: they never complete, and what
+ * they refer to, the mem included, must stay until the process ends.  NULL is fine.
  */
+static inline void io_end(struct io *io)
+{
+    if (io != NULL)
+        io->backend->end(io);
+}
+
+/* After io_end(), if anything was opened.  NULL is fine.  Thread: any. */
 static inline void io_free(struct io *io)
 {
     if (io != NULL)
         io->backend->free(io);
 }
 
-/* Accept from a listening socket.  Borrowed: l, until accept_pause or free. */
+/* Accept from a listening socket.  Borrowed: l, until accept_end or end. */
 WEIR_MUST_USE
 static inline enum weir_err io_listen(struct io *io, const struct listener *l)
 {
@@ -143,6 +174,12 @@ static inline void io_accept_pause(struct io *io)
 static inline void io_accept_resume(struct io *io)
 {
     io->backend->accept_resume(io);
+}
+
+/* Accept no more.  Connections that wait are refused, and listeners may be closed. */
+static inline void io_accept_end(struct io *io)
+{
+    io->backend->accept_end(io);
 }
 
 /* Bind an accepted handle to the caller's socket object.  Err: WEIR_IO; the handle is closed. */
@@ -167,7 +204,7 @@ static inline void io_recv_start(struct io_sock *s)
     s->io->backend->recv_start(s);
 }
 
-/* One on_recv() that was under way may still come. */
+/* Bytes that have come, or come, wait; one on_recv() that was under way may still follow. */
 static inline void io_recv_stop(struct io_sock *s)
 {
     s->io->backend->recv_stop(s);

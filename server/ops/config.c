@@ -19,6 +19,7 @@
 /* Options without a letter. */
 enum {
     OPTION_IO = 256,
+    OPTION_ZERO_COPY,
     OPTION_NO_PIN,
     OPTION_CERT,
     OPTION_KEY,
@@ -62,7 +63,9 @@ static const struct option_row rows[] = {
     {"cache-files", OPTION_CACHE_FILES, "N", "large files kept open, each worker's (default 1024)"},
     {"server", OPTION_SERVER, "NAME", "value of the field server; '': none (default weir)"},
     {"workers", 'w', "N", "threads (default: the CPUs it may run on)"},
-    {"io", OPTION_IO, "auto|epoll", "how to wait for the network (default auto)"},
+    {"io", OPTION_IO, "auto|uring|epoll", "how to talk to the network (default auto)"},
+    {"zero-copy", OPTION_ZERO_COPY, "auto|on|off",
+     "send pages themselves, with uring: auto where the kernel need not copy (default auto)"},
     {"no-pin", OPTION_NO_PIN, NULL, "do not bind each worker to a CPU"},
     {"check", OPTION_CHECK, NULL, "read and check everything, say what is wrong, exit"},
     {"stats", OPTION_STATS, NULL, "print the counters as JSON at exit"},
@@ -150,10 +153,34 @@ static enum config_outcome set_workers(struct config *c, const char *text)
 
 static enum config_outcome set_io(struct config *c, const char *text)
 {
-    if (strcmp(text, "auto") != 0 && strcmp(text, "epoll") != 0)
-        return bad("io", text, "expected auto or epoll");
-    c->io = &io_epoll;
-    return CONFIG_RUN;
+    static const char *const names[] = {
+        [IO_CHOICE_AUTO] = "auto",
+        [IO_CHOICE_URING] = "uring",
+        [IO_CHOICE_EPOLL] = "epoll",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            c->io = (enum io_choice)i;
+            return CONFIG_RUN;
+        }
+    }
+    return bad("io", text, "expected auto, uring or epoll");
+}
+
+static enum config_outcome set_zero_copy(struct config *c, const char *text)
+{
+    static const char *const names[] = {
+        [IO_ZERO_COPY_AUTO] = "auto",
+        [IO_ZERO_COPY_ON] = "on",
+        [IO_ZERO_COPY_OFF] = "off",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            c->zero_copy = (enum io_zero_copy)i;
+            return CONFIG_RUN;
+        }
+    }
+    return bad("zero-copy", text, "expected auto, on or off");
 }
 
 static enum config_outcome set_aead(struct config *c, const char *text)
@@ -262,6 +289,7 @@ static enum config_outcome set_option(struct config *c, int code, const char *ar
     case OPTION_SERVER: return set_server(c, arg);
     case 'w': return set_workers(c, arg);
     case OPTION_IO: return set_io(c, arg);
+    case OPTION_ZERO_COPY: return set_zero_copy(c, arg);
     case OPTION_NO_PIN: c->is_pinned = false; return CONFIG_RUN;
     case OPTION_CHECK: c->check_only = true; return CONFIG_RUN;
     case OPTION_STATS: c->print_stats = true; return CONFIG_RUN;
@@ -310,7 +338,6 @@ enum config_outcome config_parse(int argc, char **argv, struct config *out)
 {
     *out = (struct config){
         .dir = WEIR_DEFAULT_DIR,
-        .io = &io_epoll,
         .server = "weir",
         .is_pinned = true,
     };

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "cache_control.h"
+#include "choose.h"
 #include "io.h"
 #include "listener.h"
 #include "tls_context.h"
@@ -32,7 +33,8 @@ struct config {
     struct config_listener listeners[CONFIG_LISTENERS_MAX];
     size_t listener_count;
     size_t workers; /* 0: as many as there are CPUs */
-    const struct io_backend *io;
+    enum io_choice io;
+    enum io_zero_copy zero_copy;
     struct tls_config tls;
     struct cache_rule cache_rules[CONFIG_CACHE_RULES_MAX];
     size_t cache_rule_count;

@@ -16,6 +16,7 @@
 #include "internal/log.h"
 #include "allocations.h"
 #include "beneath.h"
+#include "choose.h"
 #include "cpus.h"
 #include "map_guard.h"
 #include "mem.h"
@@ -24,6 +25,8 @@
 
 struct program {
     const struct config *config;
+    const struct io_backend *io;
+    char io_note[IO_NOTE_LEN]; /* which that is, and why */
     struct files_config files;
     struct tls_ctx *tls; /* NULL if no listener needs it */
     struct cpus cpus;
@@ -90,6 +93,14 @@ static void tell_tls(const struct config *config, const struct tls_ctx *tls)
                  config->tls.keylog_file);
 }
 
+static enum weir_err choose_io(struct program *p)
+{
+    enum weir_err err = io_choose(p->config->io, &p->io, p->io_note);
+    if (err != WEIR_OK)
+        log_line(LV_ERROR, "%s", p->io_note);
+    return err;
+}
+
 /* Signals are read from a descriptor; SIGPIPE is of no use to anyone here. */
 static enum weir_err take_signals(struct program *p)
 {
@@ -107,8 +118,11 @@ static enum weir_err take_signals(struct program *p)
     return WEIR_IO;
 }
 
-/* Half of the descriptors are for connections, the rest for files and everything else. */
-static size_t connections_per_worker(size_t workers)
+/*
+ * Half of the descriptors are for connections, the rest for files and everything else.  Where a
+ * connection takes up none, each worker may have as many as the process may have descriptors.
+ */
+static size_t connections_per_worker(const struct io_backend *io, size_t workers)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
@@ -118,7 +132,7 @@ static size_t connections_per_worker(size_t workers)
         setrlimit(RLIMIT_NOFILE, &limit); /* what we may have anyway; else the old one holds */
         getrlimit(RLIMIT_NOFILE, &limit);
     }
-    rlim_t each = limit.rlim_cur / 2 / workers;
+    rlim_t each = io->spares_descriptors ? limit.rlim_cur : limit.rlim_cur / 2 / workers;
     if (each < 1)
         each = 1;
     return each < LIMIT_CONNECTIONS ? (size_t)each : LIMIT_CONNECTIONS;
@@ -143,7 +157,8 @@ static enum weir_err start_worker(struct program *p, size_t i)
 {
     const struct config *config = p->config;
     struct worker_config wc = {
-        .io = config->io,
+        .io = p->io,
+        .zero_copy = config->zero_copy,
         .files = &p->files,
         .tls = p->tls,
         .cpu = -1,
@@ -247,7 +262,7 @@ static int run_workers(struct program *p, struct config *config)
     size_t workers = config->workers != 0 ? config->workers : p->cpus.worth;
     if (workers > CONFIG_WORKERS_MAX)
         workers = CONFIG_WORKERS_MAX;
-    p->connections_max = connections_per_worker(workers);
+    p->connections_max = connections_per_worker(p->io, workers);
     if (open_listeners(p, config, workers) != WEIR_OK) {
         close(p->signal_fd);
         close(p->ended_fd);
@@ -256,6 +271,7 @@ static int run_workers(struct program *p, struct config *config)
 
     int status = 0;
     if (start_workers(p, workers) == WEIR_OK) {
+        log_line(LV_INFO, "%s", p->io_note);
         print_listeners(config);
     } else {
         post_all(p, WORKER_STOP);
@@ -327,6 +343,8 @@ int run(struct config *config)
         err = map_guard_install();
     if (err == WEIR_OK)
         err = take_signals(p);
+    if (err == WEIR_OK)
+        err = choose_io(p);
     if (err == WEIR_OK) {
         tell_files(&p->files);
         tell_tls(config, p->tls);

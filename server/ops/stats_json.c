@@ -71,8 +71,10 @@ void stats_print(const struct stats_report *r, FILE *to)
     double mean = s->writes == 0 ? 0.0 : (double)s->iovecs / (double)s->writes;
     fprintf(to,
             "},\"writes\":{\"count\":%" PRIu64 ",\"iovecs_mean\":%.2f,\"iovecs_max\":%" PRIu64
+            "},\"zero_copy\":{\"sends\":%" PRIu64 ",\"copied\":%" PRIu64 ",\"notices\":%" PRIu64
             "},\"allocations_after_warmup\":",
-            s->writes, mean, s->iovecs_max);
+            s->writes, mean, s->iovecs_max, s->zero_copy_sends, s->zero_copy_copied,
+            s->zero_copy_notices);
     if (r->has_allocations)
         fprintf(to, "%" PRIu64, r->allocations);
     else

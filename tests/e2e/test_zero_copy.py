@@ -41,7 +41,9 @@ def test_large_bodies_leave_in_few_writes(server):
     writes = server.stats["writes"]
     assert writes["iovecs_max"] <= 1024
     assert writes["iovecs_mean"] > 2  # frame heads and slices of many frames travel together
-    assert server.stats["calls"]["sendmsg"] >= writes["count"] > 0
+    assert writes["count"] > 0
+    calls = server.stats["calls"]  # a call of io_uring takes many writes
+    assert calls["sendmsg"] >= writes["count"] or calls["io_uring_enter"] > 0
     assert 2 * BIG_LEN / writes["count"] > 32 * 1024
 
 

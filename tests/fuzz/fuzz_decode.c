@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         .id = {.mtime = {.tv_sec = 1700000000}},
     };
     struct file *made;
-    enum coding coding = data[0] % 2 == 0 ? CODING_GZIP : CODING_BR;
+    static const enum coding codings[] = {CODING_GZIP, CODING_BR, CODING_ZSTD};
+    enum coding coding = codings[data[0] % 3];
     unsigned status = decode_open(&env, &packed, coding, &made);
     WEIR_ASSERT((status == 0) == (made != NULL));
     WEIR_ASSERT(made == NULL || made->size <= DECODE_LEN_MAX);

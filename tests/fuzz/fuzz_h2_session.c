@@ -8,7 +8,8 @@
  * end, after every piece, in drops, or in drops that the client does not take.  Bit 3: time passes
  * between pieces.  Bit 4: the connection drains half-way.  Bits 5-7: bytes of a piece, 3 to 8192.
  *
- * Covers: h2/callbacks.c, h2/heads.c, h2/output.c, h2/session.c, h2/stream.c
+ * Covers: h2/callbacks.c, h2/input.c, h2/message.c,
+ *         h2/output.c, h2/priority.c, h2/section.c, h2/session.c, h2/stream.c
  */
 #include "fuzz.h"
 

@@ -33,6 +33,7 @@ LIBRARIES = {
     "llhttp.h": "server/http/http1",
     "brotli/": "server/http/files",
     "zlib.h": "server/http/files",
+    "zstd.h": "server/http/files",
     "liburing.h": "server/io",
     "sys/epoll.h": "server/io",
 }

@@ -119,7 +119,11 @@ static const struct {
     {"/app.component.js", CHECK},
     {"/app.optimized2.js", CHECK},
     {"/app.MyOwnThing.js", CHECK},
-    {"/app.deadbeef.js", CHECK}, /* no digit */
+    {"/app.deadbeef.js", FOR_EVER},
+    {"/app.48151623.js", FOR_EVER},
+    {"/report.20240229.pdf", CHECK}, /* a date */
+    {"/report.20241329.pdf", FOR_EVER},
+    {"/log.19991231235959.txt", CHECK},
     {"/3f2a9c1b.js", CHECK},
     {"/.3f2a9c1b.js", CHECK},
     {"/a/.3f2a9c1b.js", CHECK},

@@ -205,7 +205,7 @@ static void a_sibling_that_leads_out_of_the_root_is_not_used(void **state)
 
 #define PLAIN "a text that is a text that is a text that is a text\n"
 
-/* PLAIN by gzip, in two members, and by brotli, as their programs wrote them */
+/* PLAIN by gzip, in two members, by brotli and by zstd, as their programs wrote them */
 static const char gzip_bytes[] = "\037\213\010\000\000\000\000\000\002\003\113\124\050\111\255\050"
                                  "\121\050\311\110\004\000\303\157\262\041\012\000\000\000\037\213"
                                  "\010\000\000\000\000\000\002\003\053\121\310\054\126\110\124\050"
@@ -214,6 +214,10 @@ static const char gzip_bytes[] = "\037\213\010\000\000\000\000\000\002\003\113\1
 static const char brotli_bytes[] =
     "\033\063\000\000\004\066\340\174\241\130\207\301\202\123\221\132"
     "\232\051\201\153\161\227\232\015\001";
+
+static const char zstd_bytes[] = "\050\265\057\375\004\150\265\000\000\200\141\040\164\145\170\164"
+                                 "\040\164\150\141\164\040\151\163\040\012\001\000\205\234\165\172"
+                                 "\204\256\105";
 
 static void put_bytes(const char *name, const char *bytes, size_t len)
 {
@@ -253,6 +257,7 @@ static void a_tree_of_siblings_alone_works(void **state)
     (void)state;
     put_bytes("z.txt.gz", gzip_bytes, sizeof(gzip_bytes) - 1);
     put_bytes("b.txt.br", brotli_bytes, sizeof(brotli_bytes) - 1);
+    put_bytes("s.txt.zst", zstd_bytes, sizeof(zstd_bytes) - 1);
 
     fake_add_field(&fake, "accept-encoding", "gzip");
     assert_int_equal(fake_get(&fake, "/z.txt")->status, 200);
@@ -260,8 +265,8 @@ static void a_tree_of_siblings_alone_works(void **state)
     assert_field(&fake, "content-encoding", "gzip");
     assert_field(&fake, "content-type", "text/plain; charset=utf-8");
 
-    static const char *const targets[] = {"/z.txt", "/b.txt"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const targets[] = {"/z.txt", "/b.txt", "/s.txt"};
+    for (size_t i = 0; i < 3; i++) {
         assert_int_equal(fake_get(&fake, targets[i])->status, 200);
         assert_body(&fake, PLAIN);
         assert_field(&fake, "content-encoding", "");
@@ -339,6 +344,45 @@ static void what_is_not_what_its_name_says_is_sent_as_it_is(void **state)
     assert_field(&fake, "content-encoding", "gzip");
 }
 
+/*
+ * A zstd file (RFC 8878 3.1.1) with a window of 2^window_log bytes and so many blocks that each say
+ * 128 KiB of 'a' in four bytes.
+ */
+static void put_zstd_of_as(const char *name, unsigned window_log, unsigned blocks)
+{
+    char bytes[6 + 4 * 64] = {'\x28', '\xb5', '\x2f', '\xfd', 0, (char)((window_log - 10) << 3)};
+    size_t len = 6;
+    for (unsigned i = 1; i <= blocks; i++) {
+        uint32_t head = (uint32_t)(i == blocks) | 1 << 1 | (128 * 1024) << 3;
+        for (unsigned shift = 0; shift < 24; shift += 8)
+            bytes[len++] = (char)(head >> shift);
+        bytes[len++] = 'a';
+    }
+    put_bytes(name, bytes, len);
+}
+
+static void assert_made(const char *target, size_t len)
+{
+    assert_int_equal(fake_get(&fake, target)->status, 200);
+    assert_field(&fake, "content-encoding", len > 0 ? "" : "zstd");
+    if (len > 0)
+        assert_int_equal(fake.answer.body_read, len);
+}
+
+static void a_zstd_file_cannot_ask_for_much(void **state)
+{
+    (void)state;
+    put_zstd_of_as("fits.txt.zst", 23, 32);
+    put_zstd_of_as("one-too-many.txt.zst", 23, 33);
+    put_zstd_of_as("window.txt.zst", 24, 1);
+    put_zstd_of_as("huge-window.txt.zst", 41, 1);
+
+    assert_made("/fits.txt", (size_t)4 << 20);
+    assert_made("/one-too-many.txt", 0);
+    assert_made("/window.txt", 0);
+    assert_made("/huge-window.txt", 0);
+}
+
 static void siblings_can_be_switched_off(void **state)
 {
     (void)state;
@@ -367,6 +411,7 @@ int main(void)
         CASE(made_originals_count_against_the_bound),
         CASE(a_made_original_lasts_as_long_as_its_sibling),
         CASE(what_is_not_what_its_name_says_is_sent_as_it_is),
+        CASE(a_zstd_file_cannot_ask_for_much),
         CASE(siblings_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -393,6 +393,8 @@ static void a_flood_of_such_trailers_is_not_tolerated(void **state)
         peer_ask(&p, id, 0, "POST", kind == 0 ? "/size?10" : "/late?10");
         peer_turn(&p);
         const nghttp2_nv nva[] = {peer_nv(":x", "y")};
+        /* Behind END_STREAM there could be nothing: one that waits to be reset goes without. */
+        unsigned flags = kind == 1 ? 0 : END;
         if (kind == 1) { /* the reset waits for room */
             p.is_slow = true;
             p.budget = 1;
@@ -405,11 +407,11 @@ static void a_flood_of_such_trailers_is_not_tolerated(void **state)
             assert_int_equal(p.goaways, 2);
         }
         for (unsigned i = 0; i < LIMIT_CONTROL_FRAMES - 10; i++, id += kind == 2 ? 2 : 0)
-            peer_fields(&p, kind == 2 ? id + 2 : id, END, nva, 1, 16384);
+            peer_fields(&p, kind == 2 ? id + 2 : id, flags, nva, 1, 16384);
         peer_send(&p);
         assert_int_equal(p.fed, WEIR_OK);
         for (unsigned i = 0; i < 20; i++, id += kind == 2 ? 2 : 0)
-            peer_fields(&p, kind == 2 ? id + 2 : id, END, nva, 1, 16384);
+            peer_fields(&p, kind == 2 ? id + 2 : id, flags, nva, 1, 16384);
         peer_send(&p);
 
         assert_int_equal(p.fed, WEIR_LIMIT);

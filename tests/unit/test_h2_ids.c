@@ -85,11 +85,45 @@ static void the_highest_identifiers_are_no_trouble(void **state)
     assert_int_equal(ids_state(&two, 0x7ffffffd), IDS_UNUSED);
 }
 
+/* Random priorities for streams to come and random opens, against an array that forgets nothing. */
+static void priorities_that_come_first_are_remembered(void **state)
+{
+    (void)state;
+    static bool model[2 * MODEL_MAX];
+    struct ids ids = {0};
+    uint64_t random = 1;
+    memset(model, 0, sizeof(model));
+    while (ids.highest < MODEL_MAX - 8) {
+        random = random * 6364136223846793005U + 1442695040888963407U;
+        uint32_t step = (uint32_t)(random >> 33);
+        uint32_t next = ids.highest + (ids.highest == 0 ? 1 : 2);
+        uint32_t ahead = next + 2 * (step % (IDS_SIGNALS + 8));
+        if (step % 3 == 0) {
+            ids_signal(&ids, ahead);
+            model[ahead] = model[ahead] || (ahead - next) / 2 < IDS_SIGNALS;
+        } else if (step % 3 == 1) {
+            ids_signal(&ids, ahead & ~1U); /* ours, and never opened by a client */
+            ids_signal(&ids, ids.highest);
+        } else {
+            ids_open(&ids, next + 2 * (step / 3 % 3));
+        }
+        next = ids.highest + (ids.highest == 0 ? 1 : 2);
+        for (uint32_t id = next; id < next + 2 * IDS_SIGNALS; id += 2)
+            assert_int_equal(ids_has_signal(&ids, id), model[id]);
+        assert_false(ids_has_signal(&ids, next + 2 * IDS_SIGNALS));
+    }
+    ids_signal(&ids, 0x7fffffff);
+    assert_false(ids_has_signal(&ids, 0x7fffffff));
+    ids_open(&ids, 0x7ffffffd);
+    assert_int_equal(ids.signals, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_use_is_remembered),
         cmocka_unit_test(the_highest_identifiers_are_no_trouble),
+        cmocka_unit_test(priorities_that_come_first_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

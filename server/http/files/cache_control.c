@@ -6,10 +6,33 @@
 
 #define DIGEST_MIN 8
 
+/* Two digits as a number; more than 99 if they are none. */
+static unsigned number_of(const char *p)
+{
+    bool are_digits = p[0] >= '0' && p[0] <= '9' && p[1] >= '0' && p[1] <= '9';
+    return are_digits ? (unsigned)(p[0] - '0') * 10 + (unsigned)(p[1] - '0') : 100;
+}
+
+/* True for YYYYMMDD of this century or the last, and whatever digits follow: the time of day. */
+static bool is_date(struct weir_str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    }
+    if (text.len != 8 && text.len != 12 && text.len != 14)
+        return false;
+    unsigned century = number_of(text.ptr);
+    unsigned month = number_of(text.ptr + 4);
+    unsigned day = number_of(text.ptr + 6);
+    return (century == 19 || century == 20) && month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
 /*
  * True for what a build tool makes of a digest and a person would not call a file.
- * Why: "app.production.js" is legal base64url.  Taking a name for a digest by mistake pins old
- *      bytes in browsers for a year, so letters alone do not do, nor small letters and digits.
+ * Why: "app.production.js" is legal base64url, and "report.20240229.pdf" legal hex.  Taking a name
+ *      for a digest by mistake pins old bytes in browsers for a year, so of base64url letters alone
+ *      do not do, nor small letters and digits.
  */
 static bool is_digest(struct weir_str text)
 {
@@ -29,7 +52,9 @@ static bool is_digest(struct weir_str text)
         has_lower |= lower;
         is_hex &= digit || (lower && c <= 'f') || (upper && c <= 'F');
     }
-    return text.len >= DIGEST_MIN && has_digit && (is_hex || (has_upper && has_lower));
+    if (text.len < DIGEST_MIN || is_date(text))
+        return false;
+    return is_hex || (has_digit && has_upper && has_lower);
 }
 
 bool name_has_digest(struct weir_str path)

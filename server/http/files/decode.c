@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "internal/log.h"
 #include "internal/stats.h"
@@ -15,6 +16,9 @@
 #include "root.h"
 
 #define CHUNK 65536
+
+/* Bytes of history that a zstd file may ask for, as a power of two (RFC 9659 3). */
+#define ZSTD_WINDOW_LOG 23
 
 /* zlib's way to say: a gzip head is expected, with the largest window. */
 #define GZIP_WINDOW_BITS (15 + 16)
@@ -86,12 +90,37 @@ static bool brotli_decode(struct weir_str in, struct sink *s)
     return ok && rv == BROTLI_DECODER_RESULT_SUCCESS;
 }
 
+/* A zstd file may hold several frames, one behind the other (RFC 8878 3). */
+static bool zstd_decode(struct weir_str in, struct sink *s)
+{
+    uint8_t chunk[CHUNK];
+    ZSTD_inBuffer source = {in.ptr, in.len, 0};
+    ZSTD_outBuffer target = {chunk, sizeof(chunk), 0};
+    ZSTD_DCtx *state = ZSTD_createDCtx();
+    if (state == NULL)
+        return false;
+    size_t rv = ZSTD_DCtx_setParameter(state, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG);
+    bool ok = !ZSTD_isError(rv);
+    do {
+        target.pos = 0;
+        rv = ZSTD_decompressStream(state, &target, &source);
+        ok = ok && !ZSTD_isError(rv) && sink_write(s, chunk, target.pos);
+    } while (ok && (source.pos < source.size || (rv > 0 && target.pos == target.size)));
+    ZSTD_freeDCtx(state);
+    return ok && rv == 0; /* else the last frame is not complete */
+}
+
 /* Decode into the sink.  False: it cannot be done. */
 static bool sink_decode(struct sink *s, struct weir_str in, enum coding coding)
 {
-    if (coding == CODING_GZIP)
-        return gzip_decode(in, s);
-    return coding == CODING_BR && brotli_decode(in, s);
+    switch (coding) {
+    case CODING_GZIP: return gzip_decode(in, s);
+    case CODING_BR: return brotli_decode(in, s);
+    case CODING_ZSTD: return zstd_decode(in, s);
+    case CODING_IDENTITY:
+    case CODINGS: break;
+    }
+    return false;
 }
 
 /* The same from a map, of which bytes may be lost meanwhile. */

@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -21,7 +22,6 @@
 #include "internal/assert.h"
 #include "internal/stats.h"
 #include "mime.h"
-#include "root.h"
 #include "root.h"
 
 /* Bytes up to which a tag is made of the content: all are read at once. */
@@ -74,20 +74,45 @@ static const struct weir_str coding_names[CODINGS] = {
     [CODING_GZIP] = WEIR_STR_INIT("gzip"),
 };
 
+/* A date that is still to come must not be sent (RFC 9110 8.8.2.1), nor then be compared with. */
+static bool time_has_come(int64_t time_s)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return time_s <= now.tv_sec;
+}
+
 static void describe_validators(struct file *f, char mark)
 {
     struct validators *v = &f->validators;
     v->date_s = f->id.mtime.tv_sec;
-    v->has_date = mtime_is_meaningful(v->date_s);
+    bool is_meaningful = mtime_is_meaningful(v->date_s);
+    v->has_date = is_meaningful && time_has_come(v->date_s);
+    if (v->has_date)
+        clock_format_date(v->date_s, f->last_modified);
     v->etag.ptr = f->etag;
     uint64_t digest[2];
-    if (v->has_date) {
+    if (is_meaningful) {
         int64_t mtime_ns = (int64_t)f->id.mtime.tv_sec * 1000000000 + f->id.mtime.tv_nsec;
         v->etag.len = etag_write(f->etag, f->size, mtime_ns, mark);
-        clock_format_date(v->date_s, f->last_modified);
     } else if (file_digest(f, digest)) {
         v->etag.len = etag_write_digest(f->etag, digest, mark);
     }
+}
+
+/* What RFC 9218 4.1 counts upwards from the first. */
+static int8_t urgency_of(const char *path)
+{
+    return (int8_t)(MIME_URGENCY_DEFAULT -
+                    mime_find((struct weir_str){path, strlen(path)})->urgency);
+}
+
+/* Who gets the fallback depends on what it accepts: others get a 404. */
+static struct weir_str vary_of(bool is_fallback, bool has_siblings)
+{
+    if (is_fallback)
+        return has_siblings ? WEIR_STR("accept-encoding, accept") : WEIR_STR("accept");
+    return has_siblings ? WEIR_STR("accept-encoding") : (struct weir_str){0};
 }
 
 static void describe_fields(struct file *f, const struct file_env *env, const char *path,
@@ -110,8 +135,9 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     struct weir_str control = cache_control_of(path_str, env->cache_rules, env->cache_rule_count);
     if (control.len > 0)
         add_field(f, WEIR_STR("cache-control"), control);
-    if (has_siblings)
-        add_field(f, WEIR_STR("vary"), WEIR_STR("accept-encoding"));
+    struct weir_str vary = vary_of(weir_str_eq(path_str, env->fallback), has_siblings);
+    if (vary.len > 0)
+        add_field(f, WEIR_STR("vary"), vary);
     if (f->validators.etag.len > 0)
         add_field(f, WEIR_STR("etag"), f->validators.etag);
     f->not_modified = f->whole;
@@ -137,6 +163,7 @@ void file_describe(struct file *f, const struct file_env *env, const char *path,
         .source = &file_source,
         .ctx = f,
     };
+    f->whole.urgency = urgency_of(path);
     describe_fields(f, env, path, coding, has_siblings);
     f->head = f->whole;
     f->whole.body_len = f->size;

@@ -28,11 +28,11 @@ static const struct weir_str types[FAILURE_FORMS] = {
     [FAILURE_JSON] = WEIR_STR_INIT("application/problem+json"),
 };
 
-/* An answer with a field of its own. */
+/* An answer with fields of its own. */
 struct failure {
     const struct failure_page *page; /* Borrowed */
-    struct weir_field fields[FAILURE_FIELDS + 1];
-    char value[];
+    struct weir_field fields[FAILURE_FIELDS + FAILURE_EXTRA];
+    char values[];
 };
 
 static enum weir_err page_read(const struct failure_page *page, uint64_t offset, size_t max,
@@ -106,6 +106,8 @@ static void page_init(struct failure_page *p, size_t kind, enum failure_form for
         page_add_field(p, WEIR_STR("server"), server);
     if (status >= 400)
         page_add_field(p, WEIR_STR("cache-control"), WEIR_STR("no-store"));
+    if (status == 308)
+        page_add_field(p, WEIR_STR("vary"), WEIR_STR("accept")); /* its body, and it may be kept */
     if (status == 405)
         page_add_field(p, WEIR_STR("allow"), WEIR_STR(FAILURE_ALLOW));
     if (status == 503)
@@ -159,22 +161,31 @@ void failures_answer(struct failures *f, struct weir_request *r, unsigned status
 }
 
 void failures_answer_with(struct failures *f, struct weir_request *r, unsigned status,
-                          struct weir_str name, struct weir_str value)
+                          const struct weir_field *extra, size_t extra_count)
 {
+    WEIR_ASSERT(extra_count <= FAILURE_EXTRA);
     const struct failure_page *page = failures_page(f, r, status);
-    struct failure *made = mem_take(f->mem, sizeof(*made) + value.len);
+    size_t values_len = 0;
+    for (size_t i = 0; i < extra_count; i++)
+        values_len += extra[i].value.len;
+    struct failure *made = mem_take(f->mem, sizeof(*made) + values_len);
     if (made == NULL) {
         failures_answer(f, r, status);
         return;
     }
     made->page = page;
     memcpy(made->fields, page->fields, sizeof(page->fields));
-    memcpy(made->value, value.ptr, value.len);
-    made->fields[page->field_count] = (struct weir_field){name, {made->value, value.len}};
+    size_t count = page->field_count;
+    char *value = made->values;
+    for (size_t i = 0; i < extra_count; i++) {
+        memcpy(value, extra[i].value.ptr, extra[i].value.len);
+        made->fields[count++] = (struct weir_field){extra[i].name, {value, extra[i].value.len}};
+        value += extra[i].value.len;
+    }
     struct weir_response resp = {
         .status = (uint16_t)status,
         .fields = made->fields,
-        .field_count = page->field_count + 1,
+        .field_count = count,
         .source = &made_source,
         .ctx = made,
         .body_len = body_len_of(r, page),

@@ -16,6 +16,7 @@ struct mem;
 
 #define FAILURE_KINDS 10
 #define FAILURE_FIELDS 7
+#define FAILURE_EXTRA 2
 #define FAILURE_BODY_MAX 320
 
 /* A body and the fields that go with it. */
@@ -44,8 +45,11 @@ bool failure_wants_json(const struct weir_request *r);
 /* Answer with one of 308, 400, 403, 404, 405, 412, 414, 416, 500, 503. */
 void failures_answer(struct failures *f, struct weir_request *r, unsigned status);
 
-/* The same with one field more, whose value is copied; without it if there is no memory. */
+/*
+ * The same with fields more, up to FAILURE_EXTRA of them, whose values are copied; without them if
+ * there is no memory.
+ */
 void failures_answer_with(struct failures *f, struct weir_request *r, unsigned status,
-                          struct weir_str name, struct weir_str value);
+                          const struct weir_field *extra, size_t extra_count);
 
 #endif

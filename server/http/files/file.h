@@ -77,7 +77,8 @@ struct file_env {
     struct weir_str server;               /* value of the field `server`; empty: no such field */
     const struct cache_rule *cache_rules; /* Borrowed */
     size_t cache_rule_count;
-    bool ignores_siblings; /* precompressed files are not looked for */
+    struct weir_str fallback; /* path of the file that is sent for others; empty: none */
+    bool ignores_siblings;    /* precompressed files are not looked for */
 };
 
 /*

@@ -87,6 +87,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .server = config->server,
         .cache_rules = config->cache_rules,
         .cache_rule_count = config->cache_rule_count,
+        .fallback = config->fallback,
         .ignores_siblings = config->ignores_siblings,
     };
     f->windows = (struct windows){
@@ -234,9 +235,22 @@ static bool files_respond_range(struct files *f, struct weir_request *r, struct 
     }
     char text[32];
     int n = snprintf(text, sizeof(text), "bytes */%llu", (unsigned long long)file->size);
-    failures_answer_with(&f->failures, r, 416, WEIR_STR("content-range"),
-                         (struct weir_str){text, (size_t)n});
+    const struct weir_field size = {WEIR_STR("content-range"), {text, (size_t)n}};
+    failures_answer_with(&f->failures, r, 416, &size, 1);
     return true;
+}
+
+/* 412 with what tells the client what is there instead: the tag, and what it depends on. */
+static void files_respond_failed(struct files *f, struct weir_request *r, const struct file *file)
+{
+    struct weir_field extra[FAILURE_EXTRA];
+    size_t count = 0;
+    for (size_t i = 0; i < file->whole.field_count && count < FAILURE_EXTRA; i++) {
+        struct weir_str name = file->fields[i].name;
+        if (weir_str_eq(name, WEIR_STR("etag")) || weir_str_eq(name, WEIR_STR("vary")))
+            extra[count++] = file->fields[i];
+    }
+    failures_answer_with(&f->failures, r, 412, extra, count);
 }
 
 static void files_respond_file(struct files *f, struct weir_request *r, struct file *file,
@@ -247,7 +261,7 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
         switch (condition_check(r, &file->validators, f->clock->date_s)) {
         case CONDITION_MET: break;
         case CONDITION_NOT_MODIFIED: file_respond(r, file, &file->not_modified); return;
-        case CONDITION_FAILED: failures_answer(&f->failures, r, 412); return;
+        case CONDITION_FAILED: files_respond_failed(f, r, file); return;
         }
     }
     if (is_get && (asks & ASKS_RANGE) && files_respond_range(f, r, file))
@@ -289,7 +303,8 @@ static void files_respond_directory(struct files *f, struct weir_request *r, str
     if (location.len == 0)
         failures_answer(&f->failures, r, 400);
     else
-        failures_answer_with(&f->failures, r, 308, WEIR_STR("location"), location);
+        failures_answer_with(&f->failures, r, 308,
+                             &(struct weir_field){WEIR_STR("location"), location}, 1);
 }
 
 static void files_respond_options(const struct files *f, struct weir_request *r)

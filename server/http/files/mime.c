@@ -21,10 +21,10 @@
 /* How soon a page wants it. */
 #define PAGE 1   /* documents, style sheets, fonts: nothing is drawn without them */
 #define SCRIPT 2 /* code, and the data it asks for at once */
-#define DATA 3   /* the default of RFC 9218 */
-#define IMAGE 4  /* drawn into a page that stands already */
-#define MEDIA 5  /* streams, which are long and come with a buffer */
-#define BULK 6   /* downloads */
+#define DATA MIME_URGENCY_DEFAULT
+#define IMAGE 4 /* drawn into a page that stands already */
+#define MEDIA 5 /* streams, which are long and come with a buffer */
+#define BULK 6  /* downloads */
 
 /* Sorted by extension. */
 static const struct mime types[] = {

@@ -9,6 +9,9 @@
 
 #include "weir/str.h"
 
+/* of RFC 9218 4.1, where nobody says anything */
+#define MIME_URGENCY_DEFAULT 3
+
 struct mime {
     const char *extension; /* lower case, without the dot */
     struct weir_str type;  /* the field value, with charset where the type is text */

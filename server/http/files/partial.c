@@ -170,6 +170,7 @@ bool partial_respond(struct weir_request *r, struct mem *mem, struct file *f,
     }
     struct weir_response resp = {
         .status = 206,
+        .urgency = f->whole.urgency,
         .fields = p->fields,
         .source = &partial_source,
         .ctx = p,

@@ -28,6 +28,11 @@ def binary():
     return pathlib.Path(named) if named else root / "build" / "release" / "weir"
 
 
+def back_end():
+    """How the program talks to the network: $WEIR_IO, or what it takes by itself."""
+    return os.environ.get("WEIR_IO", "auto")
+
+
 @functools.cache
 def is_sanitized():
     """Sanitizer builds are slower, and their allocator is not ours to count."""
@@ -55,7 +60,8 @@ class Server:
         self._out = b""
         listen = transport.listen if listen is None else listen
         pin = () if pinned else ("--no-pin",)
-        self.command = [str(binary()), "--stats", *pin, *listen, *options, str(directory)]
+        self.command = [str(binary()), "--stats", *pin, "--io", back_end(), *listen, *options,
+                        str(directory)]
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
             env=environment(), preexec_fn=lambda: _confine(descriptors, refused, cgroup))

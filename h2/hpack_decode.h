@@ -1,0 +1,43 @@
+/*
+ * An HPACK decoder (RFC 7541): bytes of field blocks into entries of its tables.
+ *
+ * Invariant: every block of the peer is decoded, in order and whole, whatever becomes of its
+ *            stream; after an error the tables of both sides differ, and the connection must end.
+ */
+#ifndef H2_HPACK_DECODE_H
+#define H2_HPACK_DECODE_H
+
+#include <stdbool.h>
+
+#include "hpack_table.h"
+
+/* Bytes of a name and its value as they are coded: no field of more is worth waiting for. */
+#define HPACK_STRINGS_MAX LIMIT_FIELD_BYTES_HARD
+
+struct hpack_decoder {
+    struct mem *mem; /* Borrowed */
+    struct hpack_table table;
+    bool may_resize; /* a block begins: size updates may come (RFC 7541 4.2) */
+};
+
+void hpack_decoder_init(struct hpack_decoder *d, struct mem *mem);
+
+/* Entries that requests hold stay.  Legal on a zeroed struct. */
+void hpack_decoder_deinit(struct hpack_decoder *d);
+
+/* A field block begins. */
+void hpack_decoder_begin(struct hpack_decoder *d);
+
+/*
+ * Decode the next field of a block, from *at on; what is behind the field, and size updates in
+ * front of it, are stepped over.
+ * Own: *out is a reference of the caller's.
+ * Err: AGAIN: the bytes end, before a field or within one; *at tells from where on they are needed
+ *      again.  PROTO: COMPRESSION_ERROR.  LIMIT: a string longer than what is worth decoding.
+ *      NOMEM.
+ */
+WEIR_MUST_USE
+enum weir_err hpack_decode(struct hpack_decoder *d, const uint8_t **at, const uint8_t *end,
+                           const struct hpack_entry **out);
+
+#endif
