@@ -20,10 +20,10 @@ struct bucket {
 };
 
 struct budget {
-    struct bucket control;     /* PING, SETTINGS, PRIORITY, unknown types, ... */
+    struct bucket control;     /* PING, SETTINGS, PRIORITY, unknown types, padding, ... */
     struct bucket peer_resets; /* RST_STREAM received */
     struct bucket own_resets;  /* RST_STREAM that the peer made us send */
-    uint32_t refused;          /* streams refused */
+    struct bucket refused;     /* streams refused */
     uint32_t empty_frames;     /* in a row, without payload and without an end */
     uint32_t continuations;    /* of the field section under way */
     uint64_t window_updates;   /* WINDOW_UPDATE received */
@@ -51,6 +51,6 @@ bool budget_on_idle_section(struct budget *b, uint64_t now_ms);
 
 /* We reset a stream because of what the peer did; we refused one. */
 bool budget_on_own_reset(struct budget *b, uint64_t now_ms);
-bool budget_on_refused(struct budget *b);
+bool budget_on_refused(struct budget *b, uint64_t now_ms);
 
 #endif

@@ -45,7 +45,7 @@ static int open_stream(struct h2_conn *h, int32_t id)
     h2_conn_reap_streams(h);
     if (h->stream_count >= LIMIT_STREAMS) {
         h->env->stats->streams_refused++;
-        if (!budget_on_refused(&h->budget))
+        if (!budget_on_refused(&h->budget, h->env->clock->now_ms))
             h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
         else if (nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM) !=
                  0)

@@ -140,6 +140,7 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
     }
     output_advance(h, FRAME_HEAD_LEN + len);
     s->body_sent += len;
+    h->progress.sent += len;
     s->framed_end = h->framed;
     if (len > 0)
         s->body_end = h->framed;

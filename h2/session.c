@@ -414,6 +414,7 @@ static uint64_t h2_deadline(const void *session)
         at = earlier(at, h->settings_ms + LIMIT_SETTINGS_ACK_MS);
     if (input_in_section(&h->input))
         at = earlier(at, h->input.section_since_ms + LIMIT_HEADER_MS);
+    at = earlier(at, progress_deadline(h));
     if (h->state == H2_OPEN && conn_is_idle(h))
         at = earlier(at, h->idle_ms + LIMIT_IDLE_MS);
     if (h->state == H2_NOTIFIED)
@@ -436,6 +437,8 @@ static enum weir_err h2_timeout(void *session)
         h2_conn_fail(h, NGHTTP2_SETTINGS_TIMEOUT);
     else if (input_in_section(&h->input) && now_ms >= h->input.section_since_ms + LIMIT_HEADER_MS)
         h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
+    else if (now_ms >= progress_deadline(h))
+        progress_check(h);
     else if (h->state == H2_NOTIFIED)
         h2_conn_leave(h);
     else

@@ -66,6 +66,8 @@ struct h2_conn {
     size_t out_budget;       /* bytes that out may hold */
     uint64_t framed;         /* bytes ever appended to out */
 
+    struct progress progress; /* of responses under way */
+
     uint64_t opened_ms;   /* when the session was opened */
     uint64_t settings_ms; /* when our SETTINGS went out; 0 before */
     uint64_t idle_ms;     /* when the last stream was closed, or the session was opened */

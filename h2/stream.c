@@ -272,11 +272,10 @@ static ssize_t on_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t max
  * Place a response among others as its handler finds it urgent, where the client has no wish.
  * Err: WEIR_NOMEM.
  */
-static enum weir_err stream_place(struct h2_stream *s)
+static enum weir_err stream_rank(struct h2_stream *s)
 {
     const struct weir_response *resp = &s->response;
-    if (resp->urgency == 0 || resp->body_len == 0 || s->is_ranked ||
-        weir_request_find(&s->request, WEIR_STR("priority")) != NULL)
+    if (resp->urgency == 0 || resp->body_len == 0 || s->is_ranked || s->priority.is_given)
         return WEIR_OK;
     const nghttp2_extpri place = {
         .urgency = (uint32_t)(NGHTTP2_EXTPRI_DEFAULT_URGENCY - resp->urgency),
@@ -299,7 +298,7 @@ static enum weir_err stream_submit(struct h2_stream *s)
                  resp->status, resp->field_count, (unsigned long long)h->host->id, s->id);
         return WEIR_STREAM;
     }
-    if (stream_place(s) != WEIR_OK)
+    if (stream_rank(s) != WEIR_OK)
         return WEIR_NOMEM;
     static uint8_t name[] = ":status";
     static uint8_t value[] = "200";
@@ -312,6 +311,8 @@ static enum weir_err stream_submit(struct h2_stream *s)
     };
     nghttp2_data_provider body = {.source = {.ptr = s}, .read_callback = on_read};
     int rv = nghttp2_submit_response(h->ng, s->id, &status, 1, resp->body_len > 0 ? &body : NULL);
+    if (resp->body_len > 0)
+        progress_begin(h, s);
     if (rv == NGHTTP2_ERR_NOMEM)
         return WEIR_NOMEM;
     return rv == 0 ? WEIR_OK : WEIR_STREAM;
@@ -354,6 +355,7 @@ static void on_resume(struct weir_request *r)
     if (s->h == NULL || s->is_closed)
         return;
     stream_set_waiting(s, false);
+    progress_begin(s->h, s);
     /* That nothing was deferred is what we want. */
     if (nghttp2_session_resume_data(s->h->ng, s->id) == NGHTTP2_ERR_NOMEM)
         h2_conn_fail_with(s->h, WEIR_NOMEM);

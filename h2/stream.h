@@ -16,6 +16,7 @@
 #include "list.h"
 #include "message.h"
 #include "priority.h"
+#include "progress.h"
 #include "weir/request.h"
 #include "weir/response.h"
 
@@ -41,7 +42,7 @@ struct h2_stream {
     bool is_waiting;   /* the source has said AGAIN and is to call weir_response_resume() */
     bool is_closed;    /* nghttp2 has closed the stream */
     bool is_complete;  /* END_STREAM was sent */
-    bool is_lost;      /* bytes of its body were lost: it has been reset */
+    bool is_lost;      /* its body was lost, or held back by the client: it has been reset */
 
     struct weir_request request;
     struct message message; /* what its fields and body have to keep to */
@@ -59,6 +60,7 @@ struct h2_stream {
     struct list ending;          /* in the connection's list of those that wait to send their end */
     uint64_t body_end;           /* session output offset behind the last byte of the body so far */
     uint64_t framed_end;         /* and behind the last byte framed for it */
+    struct progress_mark progress; /* while a body is under way */
 
     struct weir_field inline_fields[H2_FIELDS_INLINE];
     const struct hpack_entry *inline_held[H2_HELD_INLINE];

@@ -12,6 +12,7 @@
 #include "internal/probes.h"
 #include "conn.h"
 #include "mem.h"
+#include "ready_heads.h"
 
 /* ---- the lists of connections ---- */
 
@@ -297,7 +298,11 @@ static enum weir_err worker_set_up(struct worker *w)
     err = files_new(&files, w->mem, &w->clock, &w->stats, &w->files);
     if (err != WEIR_OK)
         return err;
+    err = ready_heads_new(w->mem, &w->heads);
+    if (err != WEIR_OK)
+        return err;
     w->env = (struct protocol_env){
+        .heads = w->heads,
         .mem = w->mem,
         .clock = &w->clock,
         .stats = &w->stats,
@@ -329,6 +334,7 @@ static void worker_tear_down(struct worker *w)
     if (w->gives_up_fetches)
         return; /* threads that wait may still write there */
     files_free(w->files);
+    ready_heads_free(w->heads);
     w->result.stats = w->stats;
     if (w->mem != NULL)
         w->result.blocks_live = mem_blocks_live(w->mem);

@@ -70,6 +70,7 @@ struct worker {
     struct wheel wheel;
     struct stats stats;
     struct protocol_env env;
+    struct ready_heads *heads; /* Own: of env */
     struct tls_stats tls_stats;
     struct tls_env tls_env;
     struct weir_buf zeros; /* stands in for bytes that were lost */

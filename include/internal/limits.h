@@ -70,6 +70,11 @@
 #define LIMIT_HEADER_MS 10000
 /* ms without a byte of output taken by the peer while some is due; on breach: abort */
 #define LIMIT_WRITE_STALL_MS 20000
+/* bytes in so many ms that a client has to take of a response: some 240 bytes a second, which is
+ * less than a modem's pace and more than a drip to hold us by.  Counted as acknowledged by its TCP;
+ * on breach: abort.  Counted as allowed by its windows of HTTP/2; on breach: RST_STREAM(CANCEL) */
+#define LIMIT_PROGRESS_BYTES 14400
+#define LIMIT_PROGRESS_MS 60000
 /* ms without an open stream; longer than the 60 s of common proxy pools; on breach: NO_ERROR */
 #define LIMIT_IDLE_MS 75000
 /* ms between the two GOAWAYs if the PING in between is not acknowledged */
@@ -105,8 +110,6 @@
 
 /* streams, counted until handler and buffers are gone; on breach: REFUSED_STREAM */
 #define LIMIT_STREAMS 100
-/* refused streams of a connection: a client that has seen our SETTINGS has none */
-#define LIMIT_REFUSED 100
 /* bytes of a request body that may be on their way: stream and connection window */
 #define LIMIT_STREAM_WINDOW (64 * 1024)
 #define LIMIT_CONNECTION_WINDOW (1024 * 1024)
@@ -119,7 +122,12 @@
 /* RST_STREAM that the peer made us send, malformed requests: honest clients cause none */
 #define LIMIT_OWN_RESETS 20
 #define LIMIT_OWN_RESETS_PER_S 1
-/* PING, SETTINGS, PRIORITY, PRIORITY_UPDATE, unknown types, useless WINDOW_UPDATE */
+/* streams refused: a client that has seen our SETTINGS has few, since a stream counts for a moment
+ * longer than the client knows */
+#define LIMIT_REFUSED 100
+#define LIMIT_REFUSED_PER_S 10
+/* PING, SETTINGS, PRIORITY, PRIORITY_UPDATE, unknown types, useless WINDOW_UPDATE, DATA that may be
+ * nothing but padding */
 #define LIMIT_CONTROL_FRAMES 1000
 #define LIMIT_CONTROL_FRAMES_PER_S 100
 /* frames without payload that end nothing, in a row */
@@ -153,6 +161,8 @@
 #define LIMIT_FIELD_LINE ((size_t)8 * 1024)
 /* bytes of a method; the longest registered one has 17 (RFC 9110 16.1); on breach: 501 */
 #define LIMIT_METHOD_LEN ((size_t)32)
+/* heads of responses that a worker keeps ready-made, of some 300 bytes each */
+#define LIMIT_READY_HEADS 1024
 /* requests of a connection that wait for their response; on breach: input is left alone */
 #define LIMIT_PIPELINED 16
 /* bytes that came although the queue is full; a connection that heeds wants_input() has at most

@@ -24,6 +24,7 @@
 
 struct clock;
 struct mem;
+struct ready_heads;
 struct stats;
 
 /* What all sessions of a worker share.  Outlives them. */
@@ -33,6 +34,7 @@ struct protocol_env {
     struct stats *stats;
     weir_handler_fn *handler;
     void *handler_ctx;
+    struct ready_heads *heads; /* of HTTP/1; NULL: none are kept */
 };
 
 /* The connection as its session sees it. */

@@ -31,6 +31,7 @@
 #include "internal/log.h"
 #include "internal/stats.h"
 #include "mem.h"
+#include "ready_heads.h"
 #include "weir/response.h"
 
 #define PEER_LATE_MAX 64
@@ -40,6 +41,7 @@ struct peer {
     struct mem *mem;
     struct clock clock;
     struct stats stats;
+    struct ready_heads *heads; /* Own */
     struct protocol_env env;
     struct protocol_host host;
     size_t live; /* items of mem in use before the session was opened */
@@ -164,6 +166,8 @@ static inline enum weir_err reply_send(struct reply *reply, unsigned status, boo
         .ctx = reply,
         .body_len = is_head || status == 304 || status == 204 ? 0 : len,
     };
+    if (!says_length) /* then the list is one of two */
+        resp.fields_id = is_head ? 2 : 1;
     if (reply->is_stream)
         resp.body_len = WEIR_LENGTH_UNKNOWN;
     return weir_respond(r, &resp);
@@ -289,11 +293,15 @@ static inline enum weir_err peer_init(struct peer *p)
     p->live = mem_live(p->mem);
     p->clock.now_ms = 1000000;
     clock_format_date(1796056917, p->clock.date);
+    enum weir_err err = ready_heads_new(p->mem, &p->heads);
+    if (err != WEIR_OK)
+        return err;
     p->env = (struct protocol_env){.mem = p->mem,
                                    .clock = &p->clock,
                                    .stats = &p->stats,
                                    .handler = peer_handler,
-                                   .handler_ctx = p};
+                                   .handler_ctx = p,
+                                   .heads = p->heads};
     p->host = (struct protocol_host){.wake = peer_on_wake, .id = 1};
     return http1_protocol.open(&p->env, &p->host, &p->session);
 }
@@ -308,6 +316,7 @@ static inline bool peer_deinit(struct peer *p)
         http1_protocol.close(p->session);
     while (p->late_count > 0)
         peer_answer(p, 0);
+    ready_heads_free(p->heads);
     free(p->out);
     return mem_live(p->mem) == p->live && p->replies == 0;
 }

@@ -45,7 +45,7 @@ static void control_frames_have_one_bucket(void **state)
 }
 
 struct refill {
-    uint8_t type; /* NGHTTP2_HEADERS: own resets */
+    uint8_t type; /* NGHTTP2_HEADERS: own resets; NGHTTP2_GOAWAY: refusals */
     uint32_t size;
     uint32_t per_s;
 };
@@ -54,12 +54,16 @@ static const struct refill refills[] = {
     {NGHTTP2_PING, LIMIT_CONTROL_FRAMES, LIMIT_CONTROL_FRAMES_PER_S},
     {NGHTTP2_RST_STREAM, LIMIT_PEER_RESETS, LIMIT_PEER_RESETS_PER_S},
     {NGHTTP2_HEADERS, LIMIT_OWN_RESETS, LIMIT_OWN_RESETS_PER_S},
+    {NGHTTP2_GOAWAY, LIMIT_REFUSED, LIMIT_REFUSED_PER_S},
 };
 
 static bool take_one(struct budget *b, const struct refill *r, uint64_t now_ms)
 {
-    return r->type == NGHTTP2_HEADERS ? budget_on_own_reset(b, now_ms)
-                                      : take(b, r->type, 4, 0, now_ms);
+    switch (r->type) {
+    case NGHTTP2_HEADERS: return budget_on_own_reset(b, now_ms);
+    case NGHTTP2_GOAWAY: return budget_on_refused(b, now_ms);
+    default: return take(b, r->type, 4, 0, now_ms);
+    }
 }
 
 static uint32_t take_all(struct budget *b, const struct refill *r, uint64_t now_ms)
@@ -122,14 +126,38 @@ static void answers_in_full_give_resets_back(void **state)
     assert_int_equal(count(&b, NGHTTP2_RST_STREAM, 4, NOW), 2);
 }
 
-static void refusals_do_not_come_back(void **state)
+/* It may be all that there is in such a frame. */
+static void padding_is_taken_from_the_control_frames(void **state)
+{
+    (void)state;
+    static const uint32_t lens[] = {1, 2, 256};
+    for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        struct budget b;
+        budget_init(&b, NOW);
+        for (int n = 0; n < LIMIT_CONTROL_FRAMES; n++)
+            assert_true(take(&b, NGHTTP2_DATA, lens[i], NGHTTP2_FLAG_PADDED, NOW));
+        assert_false(take(&b, NGHTTP2_DATA, lens[i], NGHTTP2_FLAG_PADDED, NOW));
+        assert_int_equal(count(&b, NGHTTP2_PING, 8, NOW), 0);
+        /* What has a length of its own, or ends something, costs nothing. */
+        assert_true(take(&b, NGHTTP2_DATA, 257, NGHTTP2_FLAG_PADDED, NOW));
+        assert_true(take(&b, NGHTTP2_DATA, lens[i], 0, NOW));
+        assert_true(
+            take(&b, NGHTTP2_DATA, lens[i], NGHTTP2_FLAG_PADDED | NGHTTP2_FLAG_END_STREAM, NOW));
+        assert_true(take(&b, NGHTTP2_HEADERS, lens[i],
+                         NGHTTP2_FLAG_PADDED | NGHTTP2_FLAG_END_HEADERS, NOW));
+    }
+}
+
+static void padding_does_not_hide_empty_frames(void **state)
 {
     (void)state;
     struct budget b;
     budget_init(&b, NOW);
-    for (int i = 0; i < LIMIT_REFUSED; i++)
-        assert_true(budget_on_refused(&b));
-    assert_false(budget_on_refused(&b));
+    for (int i = 0; i < LIMIT_EMPTY_FRAMES; i++) {
+        assert_true(take(&b, NGHTTP2_DATA, 0, 0, NOW));
+        assert_true(take(&b, NGHTTP2_DATA, 9, NGHTTP2_FLAG_PADDED, NOW));
+    }
+    assert_false(take(&b, NGHTTP2_DATA, 0, 0, NOW));
 }
 
 static void window_updates_are_earned(void **state)
@@ -195,7 +223,8 @@ int main(void)
         cmocka_unit_test(buckets_are_refilled_to_the_millisecond),
         cmocka_unit_test(odd_intervals_lose_nothing),
         cmocka_unit_test(answers_in_full_give_resets_back),
-        cmocka_unit_test(refusals_do_not_come_back),
+        cmocka_unit_test(padding_is_taken_from_the_control_frames),
+        cmocka_unit_test(padding_does_not_hide_empty_frames),
         cmocka_unit_test(window_updates_are_earned),
         cmocka_unit_test(empty_frames_in_a_row_are_few),
         cmocka_unit_test(continuations_are_counted_by_field_section),

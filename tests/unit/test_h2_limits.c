@@ -53,6 +53,7 @@ static const struct flood floods[] = {
      LIMIT_CONTROL_FRAMES + LIMIT_WINDOW_UPDATES + 2 * LIMIT_WINDOW_UPDATES_PER_STREAM},
     {"empty DATA", NGHTTP2_DATA, 0, 0, 3, LIMIT_EMPTY_FRAMES},
     {"empty DATA for a stream that is gone", NGHTTP2_DATA, 0, 0, 1, LIMIT_EMPTY_FRAMES},
+    {"padding", NGHTTP2_DATA, NGHTTP2_FLAG_PADDED, 1, 3, LIMIT_CONTROL_FRAMES},
     {"RST_STREAM for a stream that is gone", NGHTTP2_RST_STREAM, 0, 4, 1, LIMIT_PEER_RESETS},
 };
 

@@ -264,6 +264,7 @@ static void one_that_never_ends_is_given_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TESTS((void *)(uintptr_t)&io_epoll)};
+    const struct CMUnitTest tests[] = {TESTS((void *)(uintptr_t)&io_epoll_backend),
+                                       TESTS((void *)(uintptr_t)&io_uring_backend)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

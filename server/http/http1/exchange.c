@@ -6,6 +6,7 @@
 #include "internal/exchange.h"
 #include "internal/log.h"
 #include "mem.h"
+#include "ready_heads.h"
 #include "http1_session.h"
 
 static const struct weir_field text_fields[] = {
@@ -50,7 +51,8 @@ static enum weir_err exchange_respond(struct weir_request *r, const struct weir_
     }
     x->response = given;
     x->state = EXCHANGE_ANSWERED;
-    if (!response_is_sound(&x->response, x->is_head)) {
+    if (!ready_heads_has(x->session->env->heads, &x->response, x->is_head) &&
+        !response_is_sound(&x->response, x->is_head)) {
         log_line(LV_ERROR, "http1: a handler's response cannot be sent: c=%llu status=%u",
                  (unsigned long long)x->session->host->id, (unsigned)resp->status);
         http1_exchange_refuse(x, 500);

@@ -20,6 +20,7 @@
 #include "internal/log.h"
 #include "internal/probes.h"
 #include "internal/stats.h"
+#include "ready_heads.h"
 #include "http1_session.h"
 #include "response_body.h"
 
@@ -83,6 +84,8 @@ static enum weir_err pull_head(struct http1 *h, struct http1_exchange *x, struct
     x->state = EXCHANGE_SENDING;
     WEIR_PROBE2(request_first, h->host->id, x);
     h->env->stats->responses[x->response.status / 100]++;
+    if (connection == CONNECTION_UNSAID && x->framing == FRAMING_LENGTH)
+        return ready_heads_write(h->env->heads, out, &x->response, x->is_head, h->env->clock);
     const struct head_context context = {
         .is_head = x->is_head,
         .is_chunked = x->framing == FRAMING_CHUNKED,
