@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "internal/assert.h"
+#include "internal/bench.h"
 #include "internal/limits.h"
 #include "internal/probes.h"
+#include "copy.h"
 #include "response_body.h"
 #include "session.h"
 
@@ -109,6 +111,8 @@ ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)
     if (len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_HEADERS)
         return output_headers(h, bytes, len);
     enum weir_err err;
+    if (BENCH_COPIES && len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_DATA)
+        return h2_copy_send_data(h, bytes, len) == WEIR_OK ? (ssize_t)len : output_nomem(h);
     if (is_own_settings(bytes, len)) {
         uint8_t frame[128];
         WEIR_ASSERT(len <= sizeof(frame)); /* we submit a handful of settings, once */

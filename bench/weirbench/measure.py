@@ -45,10 +45,9 @@ class Plan:
         run = self.seconds
         if workload.connects:
             run = self.amount_of_connects(workload) * 1e-3
-        behind = run * 1.25  # latencies, system calls
+        behind = run * 1.6  # latencies, system calls
         if workload.client == "wrk":
             run = max(1, round(run))
-            behind += 1
         return STARTUP_S + run / 2 + self.rounds * (run + EXTRA_S) + behind
 
     def amount_of_connects(self, workload):
@@ -327,11 +326,27 @@ def read_log(path, client):
 
 
 def _system_calls(turn, site, plan):
+    """Per request: what a run costs beyond one of a third of its length, so without connecting."""
     if plan.tracer is None:
         return
     workload, cell = turn.workload, turn.cell
-    amount = cell.amount if workload.client == "wrk" else _round_up(cell.amount / 4, workload)
-    calls, finished = syscalls.count(
+    if workload.connects:
+        calls, finished = _traced(turn, cell.amount, site, plan)
+        cell.syscalls = calls / finished.outcome.requests
+        return
+    if workload.client == "wrk":
+        workload = replace(workload, client="load")
+        turn = replace(turn, workload=workload)
+        amount = cell.summary("rate").median * plan.seconds
+    else:
+        amount = cell.amount
+    short = _round_up(amount / 8, workload)
+    less, _ = _traced(turn, short, site, plan)
+    more, _ = _traced(turn, 3 * short, site, plan)
+    cell.syscalls = max(more - less, 0) / (2 * short)
+
+
+def _traced(turn, amount, site, plan):
+    return syscalls.count(
         plan.tracer, turn.running.pids(), site.prefix,
-        lambda under: _run(turn.running, workload, amount, site, plan, under=under))
-    cell.syscalls = calls / finished.outcome.requests
+        lambda under: _run(turn.running, turn.workload, amount, site, plan, under=under))
