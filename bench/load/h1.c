@@ -41,11 +41,10 @@ static void on_head(struct link *k)
     slot_check_status(in->slot, k->load, status);
     const char *length = strstr(text, "\r\ncontent-length:");
     in->left = 0;
-    if (status != 304) {
-        if (length == NULL)
-            load_fail("a response without content-length");
+    if (status != 304 && length != NULL)
         in->left = strtoul(length + 17, NULL, 10);
-    }
+    else if (status != 304)
+        load_fail("a response without content-length");
     in->is_in_body = true;
 }
 

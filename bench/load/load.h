@@ -94,6 +94,7 @@ struct load {
     uint16_t port;
     struct target *targets;
     size_t target_count;
+    const uint8_t *content; /* of all targets, where one block holds it */
     unsigned connections;
     unsigned streams;
     unsigned per_connection; /* 0: no limit */
@@ -119,7 +120,7 @@ struct load {
     uint64_t *late_ns;    /* from the intended time to when it was sent */
 };
 
-_Noreturn void load_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+__attribute__((noreturn, format(printf, 1, 2))) void load_fail(const char *format, ...);
 uint64_t load_now_ns(void);
 
 void run(struct load *l);

@@ -34,7 +34,7 @@ static const char usage[] =
     "  --hold               one request per connection, then idle until standard input ends\n"
     "  --log FILE           latencies, as 64-bit numbers of nanoseconds\n";
 
-_Noreturn void load_fail(const char *format, ...)
+void load_fail(const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -46,7 +46,14 @@ _Noreturn void load_fail(const char *format, ...)
             *c = '\'';
     }
     printf("{\"error\": \"%s\"}\n", text);
-    exit(1);
+    fflush(stdout);
+    _exit(1);
+}
+
+__attribute__((noreturn)) static void fail_usage(void)
+{
+    fputs(usage, stderr);
+    _exit(2);
 }
 
 static void *grown(void *old, size_t count, size_t each)
@@ -105,11 +112,11 @@ static void set_body(struct load *l, char *spec)
     if (at != NULL)
         *at = 0;
     size_t whole;
-    const uint8_t *content = file_content("", spec, "", &whole);
+    l->content = file_content("", spec, "", &whole);
     size_t from = at != NULL ? strtoul(at + 1, NULL, 10) : 0;
     size_t count = len != NULL ? strtoul(len + 1, NULL, 10) : whole - from;
     for (size_t i = 0; i < l->target_count; i++) {
-        l->targets[i].content = content + from;
+        l->targets[i].content = l->content + from;
         l->targets[i].len = count;
     }
 }
@@ -118,6 +125,7 @@ static void set_body(struct load *l, char *spec)
 static void set_pattern(struct load *l, size_t len)
 {
     uint8_t *content = grown(NULL, l->target_count, len);
+    l->content = content;
     for (size_t i = 0; i < l->target_count; i++, content += len) {
         size_t line_len = strlen(l->targets[i].path) + 1;
         for (size_t at = 0; at < len; at++)
@@ -314,7 +322,7 @@ static void take_option(struct load *l, struct words *w, int option)
     case RESUME: l->is_resuming = true; return;
     case HOLD: l->is_held = true; return;
     case LOG: w->log = optarg; return;
-    default: fputs(usage, stderr); exit(2);
+    default: fail_usage();
     }
 }
 
@@ -345,10 +353,8 @@ int main(int argc, char **argv)
         l.total = l.connections;
     }
     if (optind + 1 != argc || l.target_count == 0 || l.total == 0 || l.connections == 0 ||
-        l.streams == 0 || l.skip >= l.total) {
-        fputs(usage, stderr);
-        return 2;
-    }
+        l.streams == 0 || l.skip >= l.total)
+        fail_usage();
     l.port = (uint16_t)strtoul(argv[optind], NULL, 10);
     char authority[32];
     snprintf(authority, sizeof(authority), "127.0.0.1:%u", l.port);

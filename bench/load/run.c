@@ -33,11 +33,10 @@ uint64_t run_due_ns(const struct load *l, uint64_t number)
 static void issue(struct link *k, uint64_t due_ns, uint64_t now_ns)
 {
     struct load *l = k->load;
-    struct slot *s = k->slots;
     unsigned at = k->hint;
     while (k->slots[at].target != NULL)
         at = (at + 1) % l->streams;
-    s = &k->slots[at];
+    struct slot *s = &k->slots[at];
     *s = (struct slot){.target = &l->targets[l->issued % l->target_count], .due_ns = due_ns};
     if (l->issued >= l->skip)
         l->late_ns[l->issued - l->skip] = now_ns - due_ns;

@@ -45,7 +45,7 @@ class Plan:
         run = self.seconds
         if workload.connects:
             run = self.amount_of_connects(workload) * 1e-3
-        behind = run * 1.6  # latencies, system calls
+        behind = run * 2.1  # latencies, system calls
         if workload.client == "wrk":
             run = max(1, round(run))
         return STARTUP_S + run / 2 + self.rounds * (run + EXTRA_S) + behind
@@ -340,7 +340,7 @@ def _system_calls(turn, site, plan):
         amount = cell.summary("rate").median * plan.seconds
     else:
         amount = cell.amount
-    short = _round_up(amount / 8, workload)
+    short = _round_up(amount / 4, workload)
     less, _ = _traced(turn, short, site, plan)
     more, _ = _traced(turn, 3 * short, site, plan)
     cell.syscalls = max(more - less, 0) / (2 * short)
