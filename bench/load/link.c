@@ -98,7 +98,6 @@ void link_open(struct link *k)
         if (k->ssl == NULL || SSL_set_fd(k->ssl, k->fd) != 1)
             load_fail("out of memory");
         SSL_set_connect_state(k->ssl);
-        SSL_set_app_data(k->ssl, k);
         if (k->session != NULL)
             SSL_set_session(k->ssl, k->session);
     }
@@ -114,6 +113,10 @@ void link_close(struct link *k)
     k->load->protocol->finish(k);
     link_flush(k);
     if (k->ssl != NULL) {
+        if (k->load->is_resuming) { /* with its newest ticket, as far as it was given one */
+            SSL_SESSION_free(k->session);
+            k->session = SSL_get1_session(k->ssl);
+        }
         ERR_clear_error();
         SSL_shutdown(k->ssl);
     }

@@ -150,14 +150,6 @@ static void shuffle(struct load *l, uint64_t seed)
     }
 }
 
-static int on_session(SSL *ssl, SSL_SESSION *session)
-{
-    struct link *k = SSL_get_app_data(ssl);
-    SSL_SESSION_free(k->session);
-    k->session = session;
-    return 1; /* the reference is ours now */
-}
-
 static void make_tls(struct load *l, const char *suite, const char *group)
 {
     l->tls = SSL_CTX_new(TLS_client_method());
@@ -168,10 +160,6 @@ static void make_tls(struct load *l, const char *suite, const char *group)
                                 (unsigned)strlen(l->protocol->alpn)) != 0)
         load_fail("cannot set TLS up for %s, %s", suite, group);
     SSL_CTX_set_mode(l->tls, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    if (l->is_resuming) {
-        SSL_CTX_set_session_cache_mode(l->tls, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-        SSL_CTX_sess_set_new_cb(l->tls, on_session);
-    }
 }
 
 static void make_links(struct load *l)

@@ -16,6 +16,7 @@
 #include "load.h"
 
 #define EVENTS 256
+#define HELD_AT_ONCE 4
 #define PATIENCE_NS 30000000000ULL /* without a single answer */
 
 uint64_t load_now_ns(void)
@@ -143,13 +144,25 @@ static void hold(struct load *l)
         continue;
 }
 
+/*
+ * Open connections from number `opened` on; gives how many there are then.  Those that are to be
+ * held come a few at a time: what a burst of handshakes leaves behind is not what an idle one
+ * costs.
+ */
+static unsigned open_some(struct load *l, unsigned opened)
+{
+    while (opened < l->connections && opened < l->total &&
+           (!l->is_held || opened - l->open < HELD_AT_ONCE))
+        link_open(&l->links[opened++]);
+    return opened;
+}
+
 void run(struct load *l)
 {
     bool is_connecting = l->per_connection > 0 && !l->is_held; /* connections are the work */
     if (is_connecting)
         start(l);
-    for (unsigned i = 0; i < l->connections && i < l->total; i++)
-        link_open(&l->links[i]);
+    unsigned opened = open_some(l, 0);
     uint64_t number = 0;
     uint64_t progress_ns = load_now_ns();
     uint64_t progress = 0;
@@ -161,6 +174,7 @@ void run(struct load *l)
             load_fail("epoll_pwait2: errno %d", errno);
         for (int i = 0; i < count; i++)
             link_on_event(events[i].data.ptr);
+        opened = open_some(l, opened);
         if (!l->is_started && l->open == l->connections)
             start(l);
         if (l->rate > 0 && l->is_started)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from . import (environment, idle, instructions, measure, openloop, plots, process, profile, progress,
                report, servers, setup, syscalls)
 from .site import Site
-from .workloads import DEFAULT, IDLE, OPEN_LOOP, WORKLOADS
+from .workloads import BACK_ENDS, DEFAULT, IDLE, OPEN_LOOP, WORKLOADS
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 REPOSITORY = BENCH.parent
@@ -42,6 +42,8 @@ def parse(argv):
     add("--peer", metavar="NAME=PATH", action="append", default=[], help="another build of a peer")
     add("--servers", metavar="LIST", help="take part, comma separated: "
         + ", ".join(("weir",) + servers.PEERS) + " (default: all)")
+    add("--back-ends", action="store_true",
+        help="weir with epoll and with io_uring in every workload, not in those alone that say so")
     add("--only", metavar="REGEX", default="", help="workloads whose name matches")
     add("--rounds", type=int, metavar="N", help=f"default {ROUNDS}")
     add("--seconds", type=float, metavar="S", help=f"of load per run (default {SECONDS:g})")
@@ -137,7 +139,8 @@ def choose_servers(options):
     chosen = []
     if "weir" in names:
         chosen.append(servers.weir(options.weir))
-        chosen += servers.weir_variants(options.weir, REPOSITORY / "build/bench/weir")
+        chosen += servers.weir_variants(options.weir, REPOSITORY / "build/bench/weir",
+                                        BACK_ENDS if options.back_ends else ())
     chosen += variants
     peers = [n for n in servers.PEERS if n in names]
     chosen += [servers.peer(n, builds.get(n)) for n in peers]

@@ -1,7 +1,7 @@
 """What a connection costs that does nothing: memory of the server's own, per connection.
 
-A thousand connections have asked for one small file each and stay open. Counted is anonymous resident
-memory, of all processes of the server, before and after; what the kernel holds for a socket is
+A thousand connections, opened a few at a time, have asked for one small file each, all at once, and stay
+open. Counted is anonymous resident memory, of all processes of the server, before and after; what the kernel holds for a socket is
 the same for all and not in it.
 """
 

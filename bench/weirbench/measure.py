@@ -19,6 +19,8 @@ TAP_BYTES = 64 << 20
 TAP_CONNECTS = 50
 CHECKED = 20  # answers compared byte for byte before each round
 CHECKED_BYTES = 4 << 20  # but no more than that, and one at least
+LONG_BODY = 1 << 20
+FEW = 100
 EXTRA_S = 0.2  # planned for a run's surroundings: the check, the wait until all is quiet
 
 
@@ -221,6 +223,9 @@ def _prepare(cell, running, workload, site, plan):
 def _tap(cell, running, workload, site, plan):
     if workload.connects:
         amount = TAP_CONNECTS
+    elif workload.size >= LONG_BODY:
+        workload = replace(workload, connections=1, streams=1)
+        amount = 1
     else:
         amount = max(1, min(TAP_REQUESTS, TAP_BYTES // max(workload.size, 1)))
         amount = _round_up(amount, workload)
@@ -305,6 +310,8 @@ def _latencies(turn, site, plan):
     if workload.connects:
         return  # the log would hold requests, and these are about handshakes
     amount = cell.amount
+    if amount < FEW and workload.client != "wrk":
+        return  # their percentiles would be those of nothing
     if workload.client == "wrk":
         workload = replace(workload, client="h2load")
         amount = _round_up(cell.summary("rate").median * plan.seconds, workload)
@@ -330,7 +337,7 @@ def _system_calls(turn, site, plan):
     if plan.tracer is None:
         return
     workload, cell = turn.workload, turn.cell
-    if workload.connects:
+    if workload.connects or workload.size >= LONG_BODY:  # connecting is the work, or nothing beside it
         calls, finished = _traced(turn, cell.amount, site, plan)
         cell.syscalls = calls / finished.outcome.requests
         return

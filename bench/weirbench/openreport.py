@@ -35,6 +35,11 @@ def rows(results):
     return out
 
 
+def verdicts(results):
+    """met or missed, for each rate at which p99 is compared."""
+    return [row[-1].split()[1] for row in rows(results)[1:] if " " in row[-1]]
+
+
 def _partner(results, row):
     return next((r for r in good(results) if r["server"] == row["peer"] and all(
         r[k] == row[k] for k in ("workload", "peer", "share"))), None)

@@ -283,7 +283,8 @@ VARIANTS = {
 }
 
 
-def weir_variants(path, bench_path):
-    """Those that only workloads which name them have."""
-    return [weir(bench_path if name == "copy" else path, f"weir:{name}", extra, only=True)
+def weir_variants(path, bench_path, everywhere=()):
+    """Those that only workloads which name them have, but for those that are wanted everywhere."""
+    return [weir(bench_path if name == "copy" else path, f"weir:{name}", extra,
+                 only=name not in everywhere)
             for name, extra in VARIANTS.items()]
