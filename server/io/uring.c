@@ -199,6 +199,7 @@ static void uring_dispatch(struct uring *u, const struct io_uring_cqe *cqe)
     case URING_SEND_ZC: uring_on_send_zc(ptr, res, flags); break;
     case URING_SOCK: uring_on_sock(ptr); break;
     case URING_FIN: uring_on_fin(ptr); break;
+    case URING_ASK: uring_on_told(ptr, res); break;
     case URING_ACCEPT: uring_on_accept(u, ptr, res); break;
     case URING_WAKE: uring_on_wake(u); break;
     case URING_FETCH: uring_on_fetch(ptr, res); break;
@@ -319,6 +320,7 @@ const struct io_backend io_uring_backend = {
     .recv_stop = uring_recv_stop,
     .send = uring_send,
     .limit_unsent = uring_limit_unsent,
+    .ask = uring_ask,
     .end_sending = uring_end_sending,
     .close = uring_close,
     .reset = uring_reset,

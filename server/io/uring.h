@@ -51,6 +51,7 @@ enum uring_op {
     URING_SEND_ZC, /* uring_zc */
     URING_SOCK,    /* io_sock: closing and its like, of which only the end matters */
     URING_FIN,     /* io_sock: shutdown() */
+    URING_ASK,     /* io_sock: what is not acknowledged */
     URING_ACCEPT,  /* uring_accept */
     URING_WAKE,    /* the loop itself */
     URING_FETCH,   /* uring_fetch */
@@ -256,8 +257,10 @@ void uring_on_recv(struct io_sock *s, int res, uint32_t flags);
 
 void uring_send(struct io_sock *s, struct weir_gather *g);
 void uring_limit_unsent(struct io_sock *s, size_t bytes);
+void uring_ask(struct io_sock *s);
 void uring_end_sending(struct io_sock *s);
 void uring_on_send(struct io_sock *s, int res);
+void uring_on_told(struct io_sock *s, int res);
 
 /* The same for any way of sending: count and deliver. */
 void uring_sent(struct io_sock *s, int res);
