@@ -129,7 +129,10 @@ static enum weir_err stream_put(struct h2_stream *s, const struct hpack_entry *e
     case FIELD_METHOD: r->method = e->field.value; return WEIR_OK;
     case FIELD_SCHEME: r->scheme = e->field.value; return WEIR_OK;
     case FIELD_AUTHORITY: r->authority = e->field.value; return WEIR_OK;
-    case FIELD_PATH: r->path = e->field.value; return WEIR_OK;
+    case FIELD_PATH:
+        r->path = e->field.value;
+        r->path_memo = hpack_entry_memo(e);
+        return WEIR_OK;
     case FIELD_LENGTH: message_set_length(&s->message, e->field.value); break;
     case FIELD_PRIORITY: priority_parse(&s->priority, e->field.value); break;
     case FIELD_ORDINARY:

@@ -180,7 +180,7 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
                            struct file **out)
 {
     struct weir_str target = r->path;
-    struct resource *resource = cache_find(f->cache, target);
+    struct resource *resource = cache_find(f->cache, target, r->path_memo);
     if (resource != NULL) {
         *out = files_choose(f, r, resource);
         if (file_is_current(*out, f->clock->now_ms))
