@@ -108,14 +108,19 @@ void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s)
         return;
     streams_remove(&h->live, s);
     h->idle_ms = h->env->clock->now_ms;
-    if (s->framed_end <= h->host->sent)
+    if (s->framed_end <= h->host->sent) {
         conn_free_stream(h, s);
-    else
+    } else if (s->body != NULL) {
         streams_append(&h->leaving, s);
+    } else {
+        departed_add(&h->departed, s->framed_end);
+        h2_stream_free(s);
+    }
 }
 
 void h2_conn_reap_streams(struct h2_conn *h)
 {
+    h->stream_count -= departed_reap(&h->departed, h->host->sent);
     /* Nearly in the order of framed_end: one that waits behind another is freed a little late. */
     struct h2_stream *s;
     while ((s = h->leaving.first) != NULL && s->framed_end <= h->host->sent) {
@@ -392,8 +397,8 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
 }
 
 /*
- * No stream is open, and the answers of all have left.  Streams that wait in `leaving` to be freed
- * are not asked: nothing need ever happen again that would free them.
+ * No stream is open, and the answers of all have left.  Streams that wait to be freed or forgotten
+ * are not asked: nothing need ever happen again that would do it.
  */
 static bool conn_is_idle(const struct h2_conn *h)
 {

@@ -10,6 +10,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "budget.h"
+#include "departed.h"
 #include "fields.h"
 #include "ids.h"
 #include "input.h"
@@ -58,9 +59,10 @@ struct h2_conn {
     struct ids ids;
 
     struct h2_streams live;    /* open in nghttp2 or owned by a handler */
-    struct h2_streams leaving; /* closed, their bytes still in the gather list; oldest first */
+    struct h2_streams leaving; /* closed, mapped bytes still in the gather list; oldest first */
+    struct departed departed;  /* closed, other bytes still in the gather list */
     struct list ending;        /* whose body has been framed, and whose end waits for it to leave */
-    uint32_t stream_count;     /* of both */
+    uint32_t stream_count;     /* of all three */
     uint32_t unanswered;       /* handed to a handler that has not answered */
     uint32_t waiting;          /* answered by a source that has said AGAIN */
 

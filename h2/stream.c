@@ -330,7 +330,8 @@ static enum weir_err stream_submit(struct h2_stream *s)
 {
     struct h2_conn *h = s->h;
     const struct weir_response *resp = &s->response;
-    if (resp->field_count > FIELDS_MAX || resp->status < 200 || resp->status > 599) {
+    if (resp->field_count > FIELDS_MAX || resp->own_count > resp->field_count ||
+        resp->status < 200 || resp->status > 599) {
         log_line(LV_ERROR, "handler gave an unusable response status=%u fields=%zu c=%llu s=%d",
                  resp->status, resp->field_count, (unsigned long long)h->host->id, s->id);
         return WEIR_STREAM;

@@ -1,10 +1,10 @@
 /*
  * One request and its response on an HTTP/2 stream (RFC 9113 5).
  *
- * Life: made when HEADERS begin.  Freed when all three are true: nghttp2 has closed the stream, the
- *       handler has answered, and the bytes that were framed for it have left the connection's
- *       gather list.  Until then it counts as in flight, so that a peer that resets streams at once
- *       gets no more work out of us than one that waits.
+ * Life: made when HEADERS begin.  Freed when nghttp2 has closed the stream and the handler has
+ *       answered; with bytes of a file map, which can be lost, not before they have left the
+ *       connection's gather list.  It counts as in flight until all its bytes have left, so that a
+ *       peer that resets streams at once gets no more work out of us than one that waits.
  * Own:  every field is a reference on an entry of the HPACK decoder; no name or value is copied.
  */
 #ifndef H2_STREAM_H
