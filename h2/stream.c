@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "internal/assert.h"
+#include "internal/bench.h"
 #include "internal/exchange.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "clock.h"
+#include "copy.h"
 #include "mem.h"
 #include "response_body.h"
 #include "session.h"
@@ -227,6 +230,7 @@ void h2_stream_dispatch(struct h2_stream *s)
     s->is_handed = true;
     h->unanswered++;
     h->env->stats->requests++;
+    WEIR_PROBE2(request_start, h->host->id, s);
     if (s->is_oversize)
         stream_answer(s, 431);
     else if (s->request.path.len > LIMIT_PATH_LEN)
@@ -276,8 +280,9 @@ static ssize_t on_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t max
 {
     (void)ng;
     (void)id;
-    (void)buf;
     (void)opaque;
+    if (BENCH_COPIES)
+        return h2_copy_read(source->ptr, buf, max, flags);
     return h2_output_read(source->ptr, max, flags);
 }
 
@@ -306,7 +311,7 @@ static bool stream_join(struct h2_stream *s)
 {
     struct h2_conn *h = s->h;
     uint64_t len = s->response.body_len;
-    if (len > LIMIT_DATA_FRAME || h->window.promised + len > LIMIT_JOINED_BODIES ||
+    if (BENCH_COPIES || len > LIMIT_DATA_FRAME || h->window.promised + len > LIMIT_JOINED_BODIES ||
         !send_window_fits(s, len))
         return false;
     enum weir_err err = response_body_read(&s->response, 0, (size_t)len, &s->ready);
