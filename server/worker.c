@@ -222,6 +222,7 @@ static const struct io_events worker_events = {
     .on_accept = on_accept,
     .on_recv = conn_on_recv,
     .on_sent = conn_on_sent,
+    .on_told = conn_on_told,
     .on_closed = conn_on_closed,
     .on_wake = on_wake,
     .wait_ms = wait_ms,

@@ -2,8 +2,8 @@
  * A worker: a thread with its own loop, listeners, memory, clock, timers and file cache.  Nothing
  * of it is shared; others reach it only through its inbox.
  *
- * A turn: take all completions (each marks its connection dirty), fire timers, then let each dirty
- * connection pull and send once.
+ * A turn: take all completions, fire timers, then let each dirty connection pull and send once.  A
+ * connection that bytes have come in for does so at once, others are marked dirty.
  */
 #ifndef SERVER_WORKER_H
 #define SERVER_WORKER_H

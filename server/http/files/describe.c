@@ -146,6 +146,7 @@ void file_describe(struct file *f, const struct file_env *env, const char *path,
         .ctx = f,
     };
     f->whole.urgency = urgency_of(path);
+    f->partial_id = ++env->root->lists_made;
     describe_fields(f, env, path, coding, has_siblings);
     f->head = f->whole;
     f->whole.body_len = f->size;

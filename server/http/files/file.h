@@ -43,6 +43,7 @@ struct file {
     struct weir_response whole;        /* 200 with all of it */
     struct weir_response head;         /* the same without a body */
     struct weir_response not_modified; /* 304 */
+    uint64_t partial_id;               /* of its fields without content-length */
     struct validators validators;      /* views of the texts below */
     uint64_t size;                     /* bytes */
     int fd;                            /* of a map; -1 for a snapshot */

@@ -13,8 +13,12 @@
 #include "internal/stats.h"
 #include "beneath.h"
 
-/* Tries of an open that raced with a rename, which is EAGAIN. */
-#define OPEN_TRIES 4
+/*
+ * Tries of an open that raced with a change of the tree, which is EAGAIN.  To openat2(2) that is a
+ * rename anywhere on the machine, if the path has a `..` in a link; a walk only minds its own path.
+ */
+#define OPENAT2_TRIES 4
+#define WALK_TRIES 4
 
 #define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
 
@@ -102,10 +106,18 @@ static int open_beneath(const struct root *root, const char *path)
         .flags = OPEN_FLAGS,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
-    if (root->walks_paths)
-        return beneath_open(root->fd, path, (int)how.flags, root->stats);
-    root->stats->calls.openat2++;
-    return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+    int fd;
+    for (int i = 0; !root->walks_paths && i < OPENAT2_TRIES; i++) {
+        root->stats->calls.openat2++;
+        fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+        if (fd != -1 || errno != EAGAIN)
+            return fd;
+    }
+    int tries = 0;
+    do {
+        fd = beneath_open(root->fd, path, (int)how.flags, root->stats);
+    } while (fd == -1 && errno == EAGAIN && ++tries < WALK_TRIES);
+    return fd;
 }
 
 /*
@@ -133,14 +145,8 @@ unsigned root_open_file(const struct root *root, const char *path, bool may_wait
     *fd = -1;
     if (!may_wait)
         return try_open(root, path, fd);
-    for (int i = 0; i < OPEN_TRIES; i++) {
-        *fd = open_beneath(root, path);
-        if (*fd != -1)
-            return 0;
-        if (errno != EAGAIN)
-            break;
-    }
-    return status_of(errno);
+    *fd = open_beneath(root, path);
+    return *fd == -1 ? status_of(errno) : 0;
 }
 
 void root_close_file(const struct root *root, int fd)
