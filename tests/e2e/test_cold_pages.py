@@ -4,9 +4,10 @@ import os
 
 import pytest
 
+from harness.line import Line
 from harness.tree import MIB, Tree, content
 from harness.wire import Wire
-from test_http1 import Line
+
 
 LEN = 6 * MIB + 5
 
@@ -53,7 +54,7 @@ def test_cold_pages_are_fetched_and_warm_ones_are_not(start, cold_tree):
     assert server.stats["fetches"] >= 2
 
     server = start(cold_tree.root)
-    with Wire.connect(server) as wire, Line(server) as line:
+    with Wire.connect(server) as wire, Line.connect(server) as line:
         for name, body in cold_tree.files.items():
             assert wire.get(f"/{name}").body == body
             line.send(f"GET /{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
