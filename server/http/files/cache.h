@@ -6,6 +6,10 @@
  * the ones by descriptors, the others by memory.  That a path leads nowhere is remembered for as
  * long.
  *
+ * Why not inotify(7): it does not tell of stores into maps, of changes by another hard link, behind
+ * a symbolic link or on another machine, so the looks would have to stay.  They cost each file in
+ * demand one system call per second, four where it may have siblings.
+ *
  * What may have to wait for a disk is done off the loop (look.h); whoever asked is woken then, and
  * asks again.
  *
