@@ -10,8 +10,11 @@
 #include "tls_conn.h"
 #include "worker.h"
 
-/* Records that may be staged, with their overhead. */
-#define WIRE_BUDGET (LIMIT_STAGED_OUTPUT + LIMIT_STAGED_OUTPUT / 64)
+/* Bytes on the wire that may be staged: records, and what they add. */
+static size_t conn_wire_max(const struct conn *c)
+{
+    return c->staged_max + c->staged_max / 64;
+}
 
 /* What is given to the socket. */
 static struct weir_gather *conn_out(struct conn *c)
@@ -21,8 +24,7 @@ static struct weir_gather *conn_out(struct conn *c)
 
 static void conn_pull(struct conn *c)
 {
-    size_t budget = c->tls != NULL ? LIMIT_STAGED_OUTPUT : c->staged_max;
-    enum weir_err err = c->protocol->pull(c->session, &c->plain, budget);
+    enum weir_err err = c->protocol->pull(c->session, &c->plain, c->staged_max);
     if (err == WEIR_AGAIN)
         c->must_pull = true;
     conn_on_result(c, err);
@@ -78,7 +80,7 @@ static void conn_seal(struct conn *c)
 {
     size_t before = c->plain.len;
     enum weir_err err;
-    while ((err = tls_conn_seal(c->tls, &c->plain, &c->wire, WIRE_BUDGET)) == WEIR_STREAM) {
+    while ((err = tls_conn_seal(c->tls, &c->plain, &c->wire, conn_wire_max(c))) == WEIR_STREAM) {
         conn_lose_poisoned(c);
         if (c->state >= CONN_LINGERING)
             return;
@@ -95,7 +97,12 @@ static void conn_seal(struct conn *c)
     conn_on_result(c, err);
 }
 
-/* Fill the list for the socket. */
+/*
+ * Fill the list for the socket.
+ * Invariant: must_pull is cleared where the session is pulled, or can be no more.  When `plain` has
+ * a rest that did not fit on the wire, the session is asked only after that, and must not be
+ * forgotten till then.
+ */
 static void conn_fill(struct conn *c)
 {
     bool can_pull = c->state == CONN_OPEN && c->session != NULL;
@@ -103,16 +110,17 @@ static void conn_fill(struct conn *c)
         c->must_pull = false; /* else the session's wish stands until its last output is sealed */
     if (can_pull && c->plain.len == 0)
         conn_pull(c);
-    if (c->tls != NULL && c->state != CONN_CLOSING)
+}
+if (c->tls != NULL && c->state != CONN_CLOSING)
+    conn_seal(c);
+/* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
+if (c->tls != NULL && c->state == CONN_OPEN && c->session != NULL && c->must_pull &&
+    c->plain.len == 0 && c->wire.len < c->staged_max) {
+    c->must_pull = false;
+    conn_pull(c);
+    if (c->state != CONN_CLOSING)
         conn_seal(c);
-    /* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
-    if (c->tls != NULL && c->state == CONN_OPEN && c->session != NULL && c->must_pull &&
-        c->plain.len == 0 && c->wire.len < LIMIT_STAGED_OUTPUT) {
-        c->must_pull = false;
-        conn_pull(c);
-        if (c->state != CONN_CLOSING)
-            conn_seal(c);
-    }
+}
 }
 
 /*
@@ -153,8 +161,9 @@ void conn_flush(struct conn *c)
 }
 
 /*
- * Cleartext is staged in step with the peer: what it takes within some 20 ms.  So a slow one can
- * still be sent something more urgent, and a fast one costs fewer calls.
+ * Output is staged in step with the peer: what it takes within some 20 ms.  So a slow one can still
+ * be sent something more urgent, and a fast one costs fewer calls.  The blocks that records are
+ * staged in are bounded with it: all peers together take no more in 20 ms than the network does.
  */
 static void conn_note_rate(struct conn *c, size_t taken)
 {
@@ -205,10 +214,9 @@ void conn_on_sent(struct io_sock *s, int res)
     c->taken += (uint64_t)res;
     if (out->len == 0)
         pace_rest(&c->pace);
-    if (c->tls == NULL) {
+    conn_note_rate(c, (size_t)res);
+    if (c->tls == NULL)
         c->host.sent += (uint64_t)res;
-        conn_note_rate(c, (size_t)res);
-    }
     if (out->len > 0 || c->must_pull || c->state == CONN_FLUSHING)
         worker_mark_dirty(c->worker, c);
 }

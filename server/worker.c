@@ -362,8 +362,16 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+/* Workers that gave up fetches, whose threads may still refer to them. */
+static struct worker *abandoned;
+
 static void worker_free(struct worker *w)
 {
+    if (w->gives_up_fetches) {
+        w->abandoned = abandoned;
+        abandoned = w;
+        return;
+    }
     io_free(w->io);
     sem_destroy(&w->started);
     sem_destroy(&w->ended);

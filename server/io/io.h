@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "internal/fetch.h"
+#include "list.h"
 #include "weir/buf.h"
 #include "weir/err.h"
 #include "weir/gather.h"
@@ -99,8 +100,11 @@ struct io_sock {
     struct io_held *held_last;
     struct uring_zc *zero_copy; /* uring: of the send in flight, if it is one */
     int handle;
-    int result;       /* to be delivered: epoll: of sending; uring: of the end of receiving */
-    uint32_t pending; /* uring: completions that the kernel owes */
+    int result;          /* to be delivered: epoll: of sending; uring: of the end of receiving */
+    uint32_t pending;    /* uring: completions that the kernel owes */
+    uint32_t notices;    /* uring: of these, notices of zero-copy sends */
+    struct list leaving; /* uring: closed, and waiting for those */
+    uint64_t leave_ms;   /* until when */
     uint16_t flags;
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "helper.h"
+#include "internal/limits.h"
 #include "internal/log.h"
 #include "internal/stats.h"
 
@@ -144,14 +145,22 @@ static void uring_wake(struct io *io)
 
 /* ---- the turn ---- */
 
+/* The shorter of two waits; -1 is for ever. */
+static int sooner(int a, int b)
+{
+    if (a == -1 || b == -1)
+        return a == -1 ? b : a;
+    return a < b ? a : b;
+}
+
 static int uring_wait_ms(struct uring *u)
 {
     int wait_ms = u->io.env.events->wait_ms(u->io.env.ctx);
     if (u->queue.first != NULL)
         return 0;
-    if (u->starved.first != NULL && (wait_ms == -1 || wait_ms > STARVED_WAIT_MS))
-        return STARVED_WAIT_MS;
-    return wait_ms;
+    if (u->starved.first != NULL)
+        wait_ms = sooner(wait_ms, STARVED_WAIT_MS);
+    return sooner(wait_ms, uring_leave_check(u));
 }
 
 /* Hand over all requests and wait for a completion: one call, or none if there is nothing to do. */
@@ -252,7 +261,7 @@ static void uring_free(struct io *io)
         return; /* somebody still wakes this loop, or writes to its ring */
     if (u->wake_fd != -1)
         close(u->wake_fd);
-    free(u->is_local);
+    free(u->reach);
     free(u);
 }
 
@@ -264,6 +273,8 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
         return WEIR_NOMEM;
     u->io = (struct io){.backend = &io_uring_backend, .env = *env};
     u->wake_fd = eventfd(0, EFD_CLOEXEC);
+    u->leave_ms = LIMIT_WRITE_STALL_MS;
+    list_init(&u->leaving);
     enum weir_err err = helper_new(&u->io, &u->helper);
     if (err != WEIR_OK)
         goto fail;
@@ -276,8 +287,8 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
         goto fail;
     }
     u->has_ring = true;
-    u->is_local = calloc(u->files, sizeof(*u->is_local));
-    err = u->is_local == NULL ? WEIR_NOMEM : uring_buffers_open(u);
+    u->reach = calloc(u->files, sizeof(*u->reach));
+    err = u->reach == NULL ? WEIR_NOMEM : uring_buffers_open(u);
     if (err != WEIR_OK)
         goto fail;
     uring_watch_wake(u);
