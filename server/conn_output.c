@@ -107,20 +107,19 @@ static void conn_fill(struct conn *c)
 {
     bool can_pull = c->state == CONN_OPEN && c->session != NULL;
     if (!can_pull || c->plain.len == 0)
-        c->must_pull = false; /* else the session's wish stands until its last output is sealed */
+        c->must_pull = false;
     if (can_pull && c->plain.len == 0)
         conn_pull(c);
-}
-if (c->tls != NULL && c->state != CONN_CLOSING)
-    conn_seal(c);
-/* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
-if (c->tls != NULL && c->state == CONN_OPEN && c->session != NULL && c->must_pull &&
-    c->plain.len == 0 && c->wire.len < c->staged_max) {
-    c->must_pull = false;
-    conn_pull(c);
-    if (c->state != CONN_CLOSING)
+    if (c->tls != NULL && c->state != CONN_CLOSING)
         conn_seal(c);
-}
+    /* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
+    if (c->tls != NULL && c->state == CONN_OPEN && c->session != NULL && c->must_pull &&
+        c->plain.len == 0 && c->wire.len < c->staged_max) {
+        c->must_pull = false;
+        conn_pull(c);
+        if (c->state != CONN_CLOSING)
+            conn_seal(c);
+    }
 }
 
 /*
