@@ -11,7 +11,10 @@
 #include <string.h>
 
 #include "internal/assert.h"
+#include "internal/bench.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
+#include "copy.h"
 #include "response_body.h"
 #include "session.h"
 
@@ -153,6 +156,7 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
     if (weir_gather_append_copy(h->out, heads, heads_len) != WEIR_OK)
         return output_nomem(h);
     output_advance(h, FRAME_HEAD_LEN + fields_len);
+    WEIR_PROBE2(request_first, h->host->id, s);
     return s->is_joined && output_joined(h, s) != WEIR_OK ? output_nomem(h) : (ssize_t)len;
 }
 
@@ -163,6 +167,8 @@ ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)
     if (len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_HEADERS)
         return output_headers(h, bytes, len);
     enum weir_err err;
+    if (BENCH_COPIES && len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_DATA)
+        return h2_copy_send_data(h, bytes, len) == WEIR_OK ? (ssize_t)len : output_nomem(h);
     if (is_own_settings(bytes, len)) {
         uint8_t frame[128];
         WEIR_ASSERT(len <= sizeof(frame)); /* we submit a handful of settings, once */

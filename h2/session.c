@@ -3,6 +3,7 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
 #include "internal/log.h"
 #include "internal/stats.h"
 #include "clock.h"
@@ -94,6 +95,7 @@ void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s)
     if (s == NULL)
         return;
     s->is_complete = true;
+    WEIR_PROBE2(request_end, h->host->id, s);
     s->framed_end = h->framed;
     budget_on_complete(&h->budget);
     /* The answer is out before the request is in: ask for no more of it (RFC 9113 8.1). */

@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "internal/assert.h"
+#include "internal/bench.h"
 #include "internal/exchange.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "clock.h"
+#include "copy.h"
 #include "mem.h"
 #include "response_body.h"
 #include "session.h"
@@ -224,6 +227,7 @@ void h2_stream_dispatch(struct h2_stream *s)
     s->is_handed = true;
     h->unanswered++;
     h->env->stats->requests++;
+    WEIR_PROBE2(request_start, h->host->id, s);
     if (s->is_oversize)
         stream_answer(s, 431);
     else if (s->request.path.len > LIMIT_PATH_LEN)
@@ -273,8 +277,9 @@ static ssize_t on_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t max
 {
     (void)ng;
     (void)id;
-    (void)buf;
     (void)opaque;
+    if (BENCH_COPIES)
+        return h2_copy_read(source->ptr, buf, max, flags);
     return h2_output_read(source->ptr, max, flags);
 }
 

@@ -4,6 +4,7 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "clock.h"
 #include "mem.h"
@@ -201,6 +202,7 @@ enum weir_err conn_new(struct worker *w, const struct listener *l, int handle)
     weir_gather_init(&c->wire, w->mem);
     worker_add(w, c);
     conn_arm(c);
+    WEIR_PROBE2(conn_open, c->host.id, l->is_tls);
     io_recv_start(&c->sock);
     return WEIR_OK;
 }
@@ -208,6 +210,7 @@ enum weir_err conn_new(struct worker *w, const struct listener *l, int handle)
 void conn_on_closed(struct io_sock *s)
 {
     struct conn *c = container_of(s, struct conn, sock);
+    WEIR_PROBE1(conn_close, c->host.id);
     worker_remove(c->worker, c);
     if (c->session != NULL)
         c->protocol->close(c->session);

@@ -5,6 +5,7 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "h2.h"
 #include "http1.h"
@@ -198,6 +199,7 @@ static void conn_recv_end(struct conn *c)
 void conn_on_recv(struct io_sock *s, int res, struct weir_slice data)
 {
     struct conn *c = container_of(s, struct conn, sock);
+    WEIR_PROBE2(input, c->host.id, res);
     if (c->state == CONN_CLOSING) {
         weir_slice_drop(&data);
         return;

@@ -5,6 +5,7 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "map_guard.h"
 #include "tls_conn.h"
@@ -79,12 +80,14 @@ static void conn_on_fault(struct conn *c)
 static void conn_seal(struct conn *c)
 {
     size_t before = c->plain.len;
+    WEIR_PROBE2(seal_begin, c->host.id, before);
     enum weir_err err;
     while ((err = tls_conn_seal(c->tls, &c->plain, &c->wire, conn_wire_max(c))) == WEIR_STREAM) {
         conn_lose_poisoned(c);
         if (c->state >= CONN_LINGERING)
             return;
     }
+    WEIR_PROBE1(seal_end, c->host.id);
     c->host.sent += before - c->plain.len;
     if (err == WEIR_CLOSED) {
         weir_gather_consume(&c->plain, c->plain.len); /* nothing follows an alert */
@@ -107,20 +110,19 @@ static void conn_fill(struct conn *c)
 {
     bool can_pull = c->state == CONN_OPEN && c->session != NULL;
     if (!can_pull || c->plain.len == 0)
-        c->must_pull = false; /* else the session's wish stands until its last output is sealed */
+        c->must_pull = false;
     if (can_pull && c->plain.len == 0)
         conn_pull(c);
-}
-if (c->tls != NULL && c->state != CONN_CLOSING)
-    conn_seal(c);
-/* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
-if (c->tls != NULL && c->state == CONN_OPEN && c->session != NULL && c->must_pull &&
-    c->plain.len == 0 && c->wire.len < c->staged_max) {
-    c->must_pull = false;
-    conn_pull(c);
-    if (c->state != CONN_CLOSING)
+    if (c->tls != NULL && c->state != CONN_CLOSING)
         conn_seal(c);
-}
+    /* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
+    if (c->tls != NULL && c->state == CONN_OPEN && c->session != NULL && c->must_pull &&
+        c->plain.len == 0 && c->wire.len < c->staged_max) {
+        c->must_pull = false;
+        conn_pull(c);
+        if (c->state != CONN_CLOSING)
+            conn_seal(c);
+    }
 }
 
 /*
@@ -152,6 +154,7 @@ void conn_flush(struct conn *c)
     if (out->len > 0) {
         c->is_sending = true;
         pace_begin(&c->pace, conn_now_ms(c));
+        WEIR_PROBE2(flush_begin, c->host.id, out->len);
         io_send(&c->sock, out);
     } else if (c->state == CONN_FLUSHING) {
         conn_enter(c, c->peer_ended ? CONN_CLOSING : CONN_LINGERING);
@@ -197,6 +200,7 @@ void conn_on_sent(struct io_sock *s, int res)
 {
     struct conn *c = container_of(s, struct conn, sock);
     c->is_sending = false;
+    WEIR_PROBE2(flush_end, c->host.id, res);
     if (c->state == CONN_CLOSING)
         return;
     struct weir_gather *out = conn_out(c);

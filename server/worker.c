@@ -9,6 +9,7 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "conn.h"
 #include "mem.h"
 #include "ready_heads.h"
@@ -216,6 +217,7 @@ static void on_waited(void *ctx)
 {
     struct worker *w = ctx;
     clock_tick(&w->clock);
+    WEIR_PROBE1(turn_begin, w);
 }
 
 static const struct io_events worker_events = {

@@ -10,6 +10,7 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "mem.h"
 
@@ -118,6 +119,7 @@ static enum weir_err http1_take_request(struct http1 *h, uint8_t *bytes, struct 
     http1_begin_body(h, x);
     h->env->stats->requests++;
     x->handler_owes = true;
+    WEIR_PROBE2(request_start, h->host->id, x);
     h->env->handler(h->env->handler_ctx, &x->request);
     return WEIR_OK;
 }
