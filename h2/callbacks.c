@@ -86,7 +86,8 @@ static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, voi
  */
 static void check_windows(struct h2_conn *h, uint32_t initial)
 {
-    for (const struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
+    for (struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
+        h2_stream_check_joined(s, initial);
         if (!s->is_closed && initial + s->window_granted > s->body_sent + WINDOW_MAX)
             h2_conn_fail(h, NGHTTP2_FLOW_CONTROL_ERROR);
     }

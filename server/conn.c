@@ -37,14 +37,20 @@ static uint64_t conn_deadline(const struct conn *c)
     case CONN_FLUSHING:
     case CONN_CLOSING: break;
     }
-    uint64_t stall = c->progress_ms + LIMIT_WRITE_STALL_MS;
-    return c->is_sending && stall < at ? stall : at;
+    return at;
+}
+
+static uint64_t conn_next_deadline(const struct conn *c)
+{
+    uint64_t at = conn_deadline(c);
+    uint64_t pace = c->is_asking ? PACE_NEVER : pace_deadline(&c->pace);
+    return pace < at ? pace : at;
 }
 
 /* The timer fires early rather than late: moving a deadline back costs nothing. */
 void conn_arm(struct conn *c)
 {
-    uint64_t at = conn_deadline(c);
+    uint64_t at = conn_next_deadline(c);
     if (at != PROTOCOL_NO_DEADLINE && (!timer_is_armed(&c->timer) || at < c->timer.due_ms))
         wheel_arm(&c->worker->wheel, &c->timer, at);
 }
@@ -53,9 +59,12 @@ static void on_timer(struct timer *t)
 {
     struct conn *c = container_of(t, struct conn, timer);
     uint64_t now_ms = conn_now_ms(c);
+    if (!c->is_asking && now_ms >= pace_deadline(&c->pace)) {
+        c->is_asking = true;
+        io_ask(&c->sock);
+    }
     if (now_ms >= conn_deadline(c)) {
-        bool is_stalled = c->is_sending && now_ms >= c->progress_ms + LIMIT_WRITE_STALL_MS;
-        if (is_stalled || c->state != CONN_OPEN || c->session == NULL) {
+        if (c->state != CONN_OPEN || c->session == NULL) {
             if (c->state != CONN_LINGERING)
                 c->worker->stats.limit_breaches++;
             conn_abort(c);
@@ -66,6 +75,21 @@ static void on_timer(struct timer *t)
     }
     if (c->state != CONN_CLOSING)
         conn_arm(c);
+}
+
+void conn_on_told(struct io_sock *s, size_t unacknowledged)
+{
+    struct conn *c = container_of(s, struct conn, sock);
+    c->is_asking = false;
+    if (c->state == CONN_CLOSING)
+        return;
+    uint64_t acknowledged = c->taken > unacknowledged ? c->taken - unacknowledged : 0;
+    if (pace_look(&c->pace, conn_now_ms(c), acknowledged)) {
+        conn_arm(c);
+        return;
+    }
+    c->worker->stats.limit_breaches++;
+    conn_abort(c);
 }
 
 /* ---- states ---- */

@@ -11,8 +11,11 @@
 #include "tls_conn.h"
 #include "worker.h"
 
-/* Records that may be staged, with their overhead. */
-#define WIRE_BUDGET (LIMIT_STAGED_OUTPUT + LIMIT_STAGED_OUTPUT / 64)
+/* Bytes on the wire that may be staged: records, and what they add. */
+static size_t conn_wire_max(const struct conn *c)
+{
+    return c->staged_max + c->staged_max / 64;
+}
 
 /* What is given to the socket. */
 static struct weir_gather *conn_out(struct conn *c)
@@ -22,8 +25,7 @@ static struct weir_gather *conn_out(struct conn *c)
 
 static void conn_pull(struct conn *c)
 {
-    size_t budget = c->tls != NULL ? LIMIT_STAGED_OUTPUT : c->staged_max;
-    enum weir_err err = c->protocol->pull(c->session, &c->plain, budget);
+    enum weir_err err = c->protocol->pull(c->session, &c->plain, c->staged_max);
     if (err == WEIR_AGAIN)
         c->must_pull = true;
     conn_on_result(c, err);
@@ -32,17 +34,20 @@ static void conn_pull(struct conn *c)
 /*
  * Bytes of a buf that wait to be sent cannot be read: their file shrank.  The frames that they are
  * in have been begun, so zeros stand in, and the session sees to it that nobody takes them for the
- * body.  A protocol that cannot do that loses the connection.
+ * body.  A protocol that cannot do that ends the connection before them.
  */
 static void conn_lose(struct conn *c, struct weir_buf *lost)
 {
     struct weir_buf *held = weir_buf_ref(lost); /* the list may drop the last reference */
     enum weir_err err = WEIR_IO;
-    if (c->session != NULL && c->protocol->lose != NULL)
+    if (c->session != NULL)
         err = c->protocol->lose(c->session, lost);
     if (err == WEIR_OK) {
         weir_gather_replace(&c->plain, lost, &c->worker->zeros);
         c->must_pull = true;
+        c->worker->stats.bodies_lost++;
+    } else if (err == WEIR_CLOSED) {
+        weir_gather_cut(&c->plain, lost);
         c->worker->stats.bodies_lost++;
     }
     weir_buf_unref(&held);
@@ -77,7 +82,7 @@ static void conn_seal(struct conn *c)
     size_t before = c->plain.len;
     WEIR_PROBE2(seal_begin, c->host.id, before);
     enum weir_err err;
-    while ((err = tls_conn_seal(c->tls, &c->plain, &c->wire, WIRE_BUDGET)) == WEIR_STREAM) {
+    while ((err = tls_conn_seal(c->tls, &c->plain, &c->wire, conn_wire_max(c))) == WEIR_STREAM) {
         conn_lose_poisoned(c);
         if (c->state >= CONN_LINGERING)
             return;
@@ -95,17 +100,24 @@ static void conn_seal(struct conn *c)
     conn_on_result(c, err);
 }
 
-/* Fill the list for the socket. */
+/*
+ * Fill the list for the socket.
+ * Invariant: must_pull is cleared where the session is pulled, or can be no more.  When `plain` has
+ * a rest that did not fit on the wire, the session is asked only after that, and must not be
+ * forgotten till then.
+ */
 static void conn_fill(struct conn *c)
 {
-    c->must_pull = false;
-    if (c->state == CONN_OPEN && c->session != NULL && c->plain.len == 0)
+    bool can_pull = c->state == CONN_OPEN && c->session != NULL;
+    if (!can_pull || c->plain.len == 0)
+        c->must_pull = false;
+    if (can_pull && c->plain.len == 0)
         conn_pull(c);
     if (c->tls != NULL && c->state != CONN_CLOSING)
         conn_seal(c);
     /* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
     if (c->tls != NULL && c->state == CONN_OPEN && c->session != NULL && c->must_pull &&
-        c->plain.len == 0 && c->wire.len < LIMIT_STAGED_OUTPUT) {
+        c->plain.len == 0 && c->wire.len < c->staged_max) {
         c->must_pull = false;
         conn_pull(c);
         if (c->state != CONN_CLOSING)
@@ -141,7 +153,7 @@ void conn_flush(struct conn *c)
     conn_update_input(c);
     if (out->len > 0) {
         c->is_sending = true;
-        c->progress_ms = conn_now_ms(c);
+        pace_begin(&c->pace, conn_now_ms(c));
         WEIR_PROBE2(flush_begin, c->host.id, out->len);
         io_send(&c->sock, out);
     } else if (c->state == CONN_FLUSHING) {
@@ -152,8 +164,9 @@ void conn_flush(struct conn *c)
 }
 
 /*
- * Cleartext is staged in step with the peer: what it takes within some 20 ms.  So a slow one can
- * still be sent something more urgent, and a fast one costs fewer calls.
+ * Output is staged in step with the peer: what it takes within some 20 ms.  So a slow one can still
+ * be sent something more urgent, and a fast one costs fewer calls.  The blocks that records are
+ * staged in are bounded with it: all peers together take no more in 20 ms than the network does.
  */
 static void conn_note_rate(struct conn *c, size_t taken)
 {
@@ -202,10 +215,12 @@ void conn_on_sent(struct io_sock *s, int res)
         return;
     }
     weir_gather_consume(out, (size_t)res);
-    if (c->tls == NULL) {
+    c->taken += (uint64_t)res;
+    if (out->len == 0)
+        pace_rest(&c->pace);
+    conn_note_rate(c, (size_t)res);
+    if (c->tls == NULL)
         c->host.sent += (uint64_t)res;
-        conn_note_rate(c, (size_t)res);
-    }
     if (out->len > 0 || c->must_pull || c->state == CONN_FLUSHING)
         worker_mark_dirty(c->worker, c);
 }

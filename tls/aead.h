@@ -33,6 +33,7 @@ struct aead {
     size_t key_len;   /* bytes of a raw key */
     size_t state_len; /* bytes of a key made ready for use; aligned to 64 */
     size_t stage_max; /* pieces shorter than this are copied before they are sealed */
+    size_t chunk;     /* of longer ones so are bytes that lie in no whole chunk of the message */
 
     /* Make a raw key ready.  Err: WEIR_NOMEM; state needs no deinit() then. */
     enum weir_err (*init)(void *state, const uint8_t *key, enum aead_direction direction);
@@ -54,6 +55,16 @@ struct aead {
     bool (*open)(void *state, const uint8_t nonce[AEAD_NONCE_LEN], const uint8_t *aad,
                  size_t aad_len, uint8_t *bytes, size_t len);
 };
+
+/* How many bytes of a piece are copied that is sealed behind `offset` bytes of its message. */
+static inline size_t aead_staged(const struct aead *a, size_t offset, size_t len)
+{
+    if (len < a->stage_max)
+        return len;
+    size_t begin = (offset + a->chunk - 1) / a->chunk * a->chunk;
+    size_t end = (offset + len) / a->chunk * a->chunk;
+    return begin < end ? len - (end - begin) : len;
+}
 
 /* Borrowed: lives as long as the program. */
 const struct aead *aead_openssl(enum aead_alg alg);

@@ -193,10 +193,10 @@ static bool chacha_open(void *state, const uint8_t nonce[AEAD_NONCE_LEN], const 
 
 static const struct aead mb_aeads[AEAD_ALGS] = {
     [AEAD_AES_128_GCM] = {"AES-128-GCM (ipsec-mb)", 16, sizeof(struct gcm_key_data), MB_STAGE_MAX,
-                          gcm128_init, gcm_deinit, gcm128_seal, gcm128_open},
+                          1, gcm128_init, gcm_deinit, gcm128_seal, gcm128_open},
     [AEAD_AES_256_GCM] = {"AES-256-GCM (ipsec-mb)", 32, sizeof(struct gcm_key_data), MB_STAGE_MAX,
-                          gcm256_init, gcm_deinit, gcm256_seal, gcm256_open},
-    [AEAD_CHACHA20_POLY1305] = {"ChaCha20-Poly1305 (ipsec-mb)", 32, AEAD_KEY_MAX, MB_STAGE_MAX,
+                          1, gcm256_init, gcm_deinit, gcm256_seal, gcm256_open},
+    [AEAD_CHACHA20_POLY1305] = {"ChaCha20-Poly1305 (ipsec-mb)", 32, AEAD_KEY_MAX, MB_STAGE_MAX, 1,
                                 chacha_init, chacha_deinit, chacha_seal, chacha_open},
 };
 

@@ -99,8 +99,8 @@ static bool evp_open(void *state, const uint8_t nonce[AEAD_NONCE_LEN], const uin
 #define EVP_AEAD(text, fn, length)                                                                 \
     {                                                                                              \
         .name = (text), .key_len = (length), .state_len = sizeof(struct evp_state),                \
-        .stage_max = EVP_STAGE_MAX, .init = (fn), .deinit = evp_deinit, .seal = evp_seal,          \
-        .open = evp_open                                                                           \
+        .stage_max = EVP_STAGE_MAX, .chunk = 1, .init = (fn), .deinit = evp_deinit,                \
+        .seal = evp_seal, .open = evp_open                                                         \
     }
 
 static const struct aead evp_aeads[AEAD_ALGS] = {

@@ -327,9 +327,9 @@ VAES_TARGET static bool gcm256_open(void *state, const uint8_t nonce[AEAD_NONCE_
 }
 
 static const struct aead vaes_aeads[] = {
-    [AEAD_AES_128_GCM] = {"AES-128-GCM (vaes)", 16, sizeof(struct vaes_key), VAES_CHUNK,
+    [AEAD_AES_128_GCM] = {"AES-128-GCM (vaes)", 16, sizeof(struct vaes_key), VAES_CHUNK, VAES_CHUNK,
                           gcm128_init, gcm_deinit, gcm128_seal, gcm128_open},
-    [AEAD_AES_256_GCM] = {"AES-256-GCM (vaes)", 32, sizeof(struct vaes_key), VAES_CHUNK,
+    [AEAD_AES_256_GCM] = {"AES-256-GCM (vaes)", 32, sizeof(struct vaes_key), VAES_CHUNK, VAES_CHUNK,
                           gcm256_init, gcm_deinit, gcm256_seal, gcm256_open},
 };
 

@@ -78,16 +78,20 @@ static enum weir_err conn_hand_over(struct tls_conn *c)
     struct handshake_result result;
     if (!handshake_result(hs, &result))
         return WEIR_NOMEM;
-    c->suite = result.suite;
+    const struct keys_suite *suite = result.suite;
+    struct mem *mem = c->env->mem;
+    enum weir_err err = record_keys_init(&c->rx, suite, AEAD_OPEN, hs->client_secret, mem);
+    if (err == WEIR_OK)
+        err = record_keys_init(&c->tx, suite, AEAD_SEAL, hs->server_secret, mem);
+    if (err != WEIR_OK) {
+        record_keys_deinit(&c->rx, suite);
+        record_keys_deinit(&c->tx, suite);
+        return err;
+    }
+    c->suite = suite; /* and with it keys: without, nothing is sealed */
     c->is_h2 = result.is_h2;
     c->is_resumed = result.is_resumed;
     c->text_max = result.text_max;
-    struct mem *mem = c->env->mem;
-    enum weir_err err = record_keys_init(&c->rx, c->suite, AEAD_OPEN, hs->client_secret, mem);
-    if (err == WEIR_OK)
-        err = record_keys_init(&c->tx, c->suite, AEAD_SEAL, hs->server_secret, mem);
-    if (err != WEIR_OK)
-        return err;
     c->tx.seq = hs->app_records;
     c->read = TLS_READ_OPEN;
     c->env->stats->handshakes++;

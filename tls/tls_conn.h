@@ -37,7 +37,7 @@ struct tls_stats {
     uint64_t key_updates;      /* keys changed, either direction */
     uint64_t records_sealed;   /* after the handshake */
     uint64_t records_opened;
-    uint64_t bytes_staged; /* plaintext copied before it was sealed, as it lay in short pieces */
+    uint64_t bytes_staged; /* plaintext copied before it was sealed: short pieces, ends of others */
     uint64_t bytes_joined; /* received bytes copied as their record came in several blocks */
 };
 

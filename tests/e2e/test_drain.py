@@ -54,6 +54,7 @@ def test_goaway_comes_in_two_steps_around_a_ping(server, tree, number):
         wire.send(frames.window_update(stream, 1024))
         assert wire.response(stream).body == tree.files["small.txt"]
     assert wire.wait_end() == "fin"
+    wire.close()  # else the server waits a while for it
     assert server.wait() == 0
 
 
@@ -67,6 +68,7 @@ def test_a_ping_without_answer_does_not_hold_up_the_second_step(server, tree):
     wire.send(frames.window_update(stream, 1024))
     assert wire.response(stream).body == tree.files["small.txt"]
     assert wire.wait_end() == "fin"
+    wire.close()  # else the server waits a while for it
     assert server.wait() == 0
 
 
@@ -81,6 +83,7 @@ def test_a_request_after_the_last_goaway_is_not_served(server):
     wire.wait_end()
     assert wire.responses[stream].ended
     assert late not in wire.responses or wire.responses[late].reset == Error.REFUSED_STREAM
+    wire.close()
     assert server.wait() == 0
 
 

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "choose.h"
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/stats.h"
@@ -61,6 +62,12 @@ static void turn(void)
 static int set_up(void **state)
 {
     const struct io_backend *backend = *state;
+    const struct io_backend *possible;
+    char note[IO_NOTE_LEN];
+    if (backend == &io_uring_backend && io_choose(IO_CHOICE_URING, &possible, note) != WEIR_OK) {
+        print_message("%s\n", note);
+        skip();
+    }
     done_count = 0;
     assert_int_equal(mem_new((size_t)16 * 1024 * 1024, &mem), WEIR_OK);
     const struct io_env env = {.events = &events, .mem = mem, .stats = &stats};
@@ -264,7 +271,9 @@ static void one_that_never_ends_is_given_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TESTS((void *)(uintptr_t)&io_epoll_backend),
-                                       TESTS((void *)(uintptr_t)&io_uring_backend)};
+    const struct CMUnitTest tests[] = {
+        TESTS((void *)(uintptr_t)&io_epoll_backend),
+        TESTS((void *)(uintptr_t)&io_uring_backend),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -277,6 +277,29 @@ static void one_piece_of_every_length(void **state)
     for_all_engines(shapes_of_one_piece, *state);
 }
 
+static void what_is_copied_is_counted(void **state)
+{
+    (void)state;
+    static const struct aead by_chunks = {.stage_max = 256, .chunk = 256};
+    static const struct aead by_pieces = {.stage_max = 256, .chunk = 1};
+    static const struct {
+        size_t offset;
+        size_t len;
+        size_t by_chunks;
+        size_t by_pieces;
+    } cases[] = {
+        {0, 0, 0, 0},        {0, 255, 255, 255},       {0, 256, 0, 0},   {0, 257, 1, 0},
+        {1, 256, 256, 0},    {1, 510, 510, 0},         {1, 511, 255, 0}, {9, 16375, 247, 0},
+        {18, 16366, 238, 0}, {9, 16374, 247 + 255, 0}, {300, 9, 9, 9},   {512, 1024, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(aead_staged(&by_chunks, cases[i].offset, cases[i].len),
+                         cases[i].by_chunks);
+        assert_int_equal(aead_staged(&by_pieces, cases[i].offset, cases[i].len),
+                         cases[i].by_pieces);
+    }
+}
+
 /* ---- what must not be opened ---- */
 
 /* A sealed message with one bit of its nonce, its associated data or itself changed. */
@@ -425,6 +448,7 @@ int main(void)
         cmocka_unit_test_prestate(pieces_of_every_short_length_at_every_offset, &rng),
         cmocka_unit_test_prestate(one_piece_of_every_length, &rng),
         cmocka_unit_test_prestate(random_shapes_sealed_by_one_engine_open_by_the_other, &rng),
+        cmocka_unit_test(what_is_copied_is_counted),
         cmocka_unit_test_prestate(a_changed_bit_is_noticed, &rng),
         cmocka_unit_test_prestate(nothing_outside_is_read_or_written, &rng),
         cmocka_unit_test_prestate(a_key_is_wiped_when_it_is_dropped, &rng),

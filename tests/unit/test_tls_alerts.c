@@ -1,40 +1,18 @@
 /* What a peer must not send after the handshake, and the alert that answers it (RFC 8446 5, 6). */
-#include "cm.h"
-
-#include <string.h>
-
 #include "alert.h"
 #include "tls_conn_state.h"
 #include "tls_peer.h"
 
-static struct tls_ctx *contexts[2]; /* by engine: as fast as can be, and OpenSSL */
-
-static int make_contexts(void **state)
-{
-    (void)state;
-    contexts[0] = peer_tls_ctx(TLS_AEAD_AUTO);
-    contexts[1] = peer_tls_ctx(TLS_AEAD_OPENSSL);
-    return 0;
-}
-
-static int free_contexts(void **state)
-{
-    (void)state;
-    tls_ctx_free(contexts[0]);
-    tls_ctx_free(contexts[1]);
-    return 0;
-}
-
 static void start_with(struct peer *p, size_t engine, const struct peer_config *config)
 {
-    peer_init(p, contexts[engine], config);
+    peer_init(p, peer_contexts[engine], config);
     peer_shake_hands(p);
     peer_take_over(p);
 }
 
 static void start(struct peer *p)
 {
-    start_with(p, 0, &(struct peer_config){.alpn = "\x02h2"});
+    start_with(p, 0, &(struct peer_config){.alpn = ALPN_H2});
 }
 
 /* The connection failed by this alert, sealed, and nothing after it. */
@@ -149,7 +127,7 @@ static void heads_that_cannot_be_right_are_answered_at_once(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (size_t chunk = 0; chunk < 2; chunk++) {
             struct peer p;
-            start_with(&p, 0, &(struct peer_config){.alpn = "\x02h2", .chunk = chunk});
+            start_with(&p, 0, &(struct peer_config){.alpn = ALPN_H2, .chunk = chunk});
 
             peer_feed(&p, (const uint8_t *)cases[i].bytes, cases[i].len);
 
@@ -164,9 +142,9 @@ static void any_wrong_bit_is_a_bad_record_mac(void **state)
 {
     (void)state;
     static const char text[] = "every bit of the ciphertext and of the tag counts";
-    for (size_t engine = 0; engine < 2; engine++) {
+    for (size_t engine = 0; engine < peer_context_count; engine++) {
         struct peer p;
-        start_with(&p, engine, &(struct peer_config){.alpn = "\x02h2"});
+        start_with(&p, engine, &(struct peer_config){.alpn = ALPN_H2});
         uint8_t record[256];
         size_t len = peer_record(&p, CONTENT_APPLICATION_DATA, text, sizeof(text), 0, record);
         for (size_t bit = (size_t)8 * RECORD_HEAD_LEN; bit < 8 * len; bit++) {
@@ -388,5 +366,5 @@ int main(void)
         cmocka_unit_test(a_fatal_alert_ends_everything_without_a_word),
         cmocka_unit_test(the_negotiated_length_binds_both),
     };
-    return cmocka_run_group_tests(tests, make_contexts, free_contexts);
+    return cmocka_run_group_tests(tests, peer_make_contexts, peer_free_contexts);
 }

@@ -1,34 +1,12 @@
 /* How a TLS connection ends when nobody did wrong (RFC 8446 6.1). */
-#include "cm.h"
-
-#include <string.h>
-
 #include "tls_peer.h"
-
-#define ALPN_H2 "\x02h2"
-
-static struct tls_ctx *ctx;
-
-static int make_context(void **state)
-{
-    (void)state;
-    ctx = peer_tls_ctx(TLS_AEAD_AUTO);
-    return 0;
-}
-
-static int free_context(void **state)
-{
-    (void)state;
-    tls_ctx_free(ctx);
-    return 0;
-}
 
 static void close_notify_ends_our_direction_alone(void **state)
 {
     (void)state;
     struct peer p;
     uint8_t got[16];
-    peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
     peer_shake_hands(&p);
     assert_int_equal(weir_gather_append_copy(&p.plain, "last", 4), WEIR_OK);
 
@@ -53,7 +31,7 @@ static void close_notify_of_the_peer_ends_its_direction_alone(void **state)
 {
     (void)state;
     struct peer p;
-    peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
     peer_shake_hands(&p);
     assert_int_equal(SSL_write(p.ssl, "last", 4), 4);
 
@@ -74,7 +52,7 @@ static void a_cut_connection_is_told_from_a_closed_one(void **state)
 {
     (void)state;
     struct peer p;
-    peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
     assert_int_equal(tls_conn_feed_end(p.conn), WEIR_IO);
     assert_int_equal(p.stats.truncations, 0);
     peer_shake_hands(&p);
@@ -89,7 +67,7 @@ static void closing_before_the_handshake_is_done_sends_nothing_secret(void **sta
 {
     (void)state;
     struct peer p;
-    peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
 
     tls_conn_close(p.conn);
     peer_seal(&p);
@@ -107,5 +85,5 @@ int main(void)
         cmocka_unit_test(a_cut_connection_is_told_from_a_closed_one),
         cmocka_unit_test(closing_before_the_handshake_is_done_sends_nothing_secret),
     };
-    return cmocka_run_group_tests(tests, make_context, free_context);
+    return cmocka_run_group_tests(tests, peer_make_contexts, peer_free_contexts);
 }

@@ -1,5 +1,4 @@
 /* Contexts: certificates from files and from memory, readable errors, the key log, threads. */
-#include "cm.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,35 +1,13 @@
 /* The handshake: what is negotiated, tickets, and how it fails. */
-#include "cm.h"
-
-#include <string.h>
-
 #include <openssl/err.h>
 
 #include "handshake.h"
 #include "tickets.h"
 #include "tls_peer.h"
 
-#define ALPN_H2 "\x02h2"
-#define ALPN_HTTP1 "\x08http/1.1"
 #define SUITE_128 "TLS_AES_128_GCM_SHA256"
 #define SUITE_256 "TLS_AES_256_GCM_SHA384"
 #define SUITE_CHACHA "TLS_CHACHA20_POLY1305_SHA256"
-
-static struct tls_ctx *ctx;
-
-static int make_context(void **state)
-{
-    (void)state;
-    ctx = peer_tls_ctx(TLS_AEAD_AUTO);
-    return 0;
-}
-
-static int free_context(void **state)
-{
-    (void)state;
-    tls_ctx_free(ctx);
-    return 0;
-}
 
 /* The alert that the client was sent, or -1. */
 static int client_alert(struct peer *p)
@@ -69,7 +47,8 @@ static void suites_follow_our_order_unless_the_client_puts_chacha_first(void **s
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct peer p;
-        peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2, .suites = cases[i].offer});
+        peer_init(&p, peer_contexts[0],
+                  &(struct peer_config){.alpn = ALPN_H2, .suites = cases[i].offer});
 
         peer_shake_hands(&p);
 
@@ -86,7 +65,7 @@ static void any_group_of_ours_will_do(void **state)
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         for (size_t chunk = 0; chunk < 2; chunk++) {
             struct peer p;
-            peer_init(&p, ctx,
+            peer_init(&p, peer_contexts[0],
                       &(struct peer_config){.alpn = ALPN_H2, .groups = groups[i], .chunk = chunk});
 
             peer_shake_hands(&p);
@@ -109,7 +88,7 @@ static void alpn_prefers_h2_and_defaults_to_http1(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct peer p;
-        peer_init(&p, ctx, &(struct peer_config){.alpn = cases[i].offer});
+        peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = cases[i].offer});
         assert_null(tls_conn_alpn(p.conn));
 
         peer_shake_hands(&p);
@@ -138,7 +117,7 @@ static void clients_that_do_not_fit_are_told_why(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct peer p;
-        peer_init(&p, ctx, &cases[i].config);
+        peer_init(&p, peer_contexts[0], &cases[i].config);
 
         half_shake(&p);
 
@@ -174,7 +153,7 @@ static void what_is_not_tls_is_refused_by_its_first_bytes(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct peer p;
-        peer_init(&p, ctx, &(struct peer_config){.chunk = 1});
+        peer_init(&p, peer_contexts[0], &(struct peer_config){.chunk = 1});
 
         peer_feed(&p, (const uint8_t *)cases[i].bytes, cases[i].len);
         peer_seal(&p);
@@ -191,7 +170,7 @@ static void a_hello_that_never_ends_meets_a_limit(void **state)
     struct peer p;
     static const uint8_t hello[] = {1, 1, 0xff, 0xff}; /* ClientHello, 130 KB */
     uint8_t record[5 + 16384] = {22, 3, 1, 0x40, 0};
-    peer_init(&p, ctx, &(struct peer_config){.chunk = 1000});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.chunk = 1000});
     memcpy(record + 5, hello, sizeof(hello));
 
     peer_feed(&p, record, sizeof(record));
@@ -208,7 +187,7 @@ static void a_client_that_gives_up_gets_no_answer(void **state)
 {
     (void)state;
     struct peer p;
-    peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
     SSL_set_verify(p.ssl, SSL_VERIFY_PEER, NULL); /* nobody vouches for our certificate */
 
     peer_pump(&p);
@@ -226,7 +205,7 @@ static void a_request_behind_the_finished_is_not_lost(void **state)
         struct peer p;
         uint8_t bytes[16384];
         uint8_t got[32];
-        peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2, .chunk = chunk});
+        peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2, .chunk = chunk});
 
         half_shake(&p);
         assert_int_equal(SSL_do_handshake(p.ssl), 1);
@@ -248,7 +227,7 @@ static void the_limit_of_a_handshake_does_not_count_what_follows_it(void **state
     struct peer p;
     static uint8_t body[60000];
     static uint8_t bytes[70000];
-    peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
 
     half_shake(&p);
     assert_int_equal(SSL_do_handshake(p.ssl), 1);
@@ -266,7 +245,7 @@ static void the_limit_of_a_handshake_does_not_count_what_follows_it(void **state
 static SSL_SESSION *ticket_for(const char *sni, int64_t date_s)
 {
     struct peer p;
-    peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2, .sni = sni});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2, .sni = sni});
     p.clock.date_s = date_s;
     peer_shake_hands(&p);
     assert_int_equal(p.conn->tx.seq, 2); /* two tickets, counted */
@@ -283,7 +262,8 @@ static bool is_resumed(SSL_SESSION *session, const char *sni, int64_t date_s)
 {
     struct peer p;
     SSL_SESSION *copy = SSL_SESSION_dup(session); /* the client takes a ticket once */
-    peer_init(&p, ctx, &(struct peer_config){.alpn = ALPN_H2, .sni = sni, .session = copy});
+    peer_init(&p, peer_contexts[0],
+              &(struct peer_config){.alpn = ALPN_H2, .sni = sni, .session = copy});
     SSL_SESSION_free(copy);
     p.clock.date_s = date_s;
     peer_shake_hands(&p);
@@ -332,13 +312,13 @@ static void a_ticket_of_another_process_means_a_full_handshake(void **state)
     (void)state;
     const int64_t now = 500000 * TICKET_PERIOD_S;
     SSL_SESSION *session = ticket_for("localhost", now);
-    struct tls_ctx *first = ctx;
-    ctx = peer_tls_ctx(TLS_AEAD_OPENSSL);
+    struct tls_ctx *first = peer_contexts[0];
+    peer_contexts[0] = peer_tls_ctx(TLS_AEAD_OPENSSL);
 
     assert_false(is_resumed(session, "localhost", now));
 
-    tls_ctx_free(ctx);
-    ctx = first;
+    tls_ctx_free(peer_contexts[0]);
+    peer_contexts[0] = first;
     SSL_SESSION_free(session);
 }
 
@@ -348,7 +328,7 @@ static void early_data_is_skipped(void **state)
     struct peer p;
     SSL_SESSION *session = ticket_for("localhost", 500000 * TICKET_PERIOD_S);
     assert_int_equal(SSL_SESSION_set_max_early_data(session, 16384), 1); /* as if we took it */
-    peer_init(&p, ctx,
+    peer_init(&p, peer_contexts[0],
               &(struct peer_config){.alpn = ALPN_H2, .sni = "localhost", .session = session});
     p.clock.date_s = 500000 * TICKET_PERIOD_S;
     size_t written;
@@ -383,5 +363,5 @@ int main(void)
         cmocka_unit_test(a_ticket_of_another_process_means_a_full_handshake),
         cmocka_unit_test(early_data_is_skipped),
     };
-    return cmocka_run_group_tests(tests, make_context, free_context);
+    return cmocka_run_group_tests(tests, peer_make_contexts, peer_free_contexts);
 }

@@ -1,29 +1,5 @@
 /* KeyUpdate: received, answered, and sent in time (RFC 8446 4.6.3, 5.5). */
-#include "cm.h"
-
-#include <string.h>
-
 #include "tls_peer.h"
-
-#define ALPN_H2 "\x02h2"
-
-static struct tls_ctx *contexts[2]; /* by engine: as fast as can be, and OpenSSL */
-
-static int make_contexts(void **state)
-{
-    (void)state;
-    contexts[0] = peer_tls_ctx(TLS_AEAD_AUTO);
-    contexts[1] = peer_tls_ctx(TLS_AEAD_OPENSSL);
-    return 0;
-}
-
-static int free_contexts(void **state)
-{
-    (void)state;
-    tls_ctx_free(contexts[0]);
-    tls_ctx_free(contexts[1]);
-    return 0;
-}
 
 /* Receive a record with the test's keys, and change them if it is a KeyUpdate. */
 static bool receive(struct peer *p, uint8_t *type, uint8_t *text, size_t *len)
@@ -38,9 +14,9 @@ static bool receive(struct peer *p, uint8_t *type, uint8_t *text, size_t *len)
 static void keys_change_both_ways_again_and_again(void **state)
 {
     (void)state;
-    for (size_t e = 0; e < 2; e++) {
+    for (size_t e = 0; e < peer_context_count; e++) {
         struct peer p;
-        peer_init(&p, contexts[e], &(struct peer_config){.alpn = ALPN_H2});
+        peer_init(&p, peer_contexts[e], &(struct peer_config){.alpn = ALPN_H2});
         peer_shake_hands(&p);
 
         for (uint64_t i = 1; i <= 100; i++) {
@@ -62,7 +38,7 @@ static void many_requests_for_new_keys_get_one_reply(void **state)
     uint8_t type;
     uint8_t text[RECORD_BODY_MAX];
     size_t len;
-    peer_init(&p, contexts[0], &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
     peer_shake_hands(&p);
     peer_take_over(&p);
 
@@ -89,7 +65,7 @@ static void a_key_update_may_come_byte_by_byte(void **state)
 {
     (void)state;
     struct peer p;
-    peer_init(&p, contexts[0], &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
     peer_shake_hands(&p);
     peer_take_over(&p);
 
@@ -113,7 +89,7 @@ static void a_key_is_replaced_before_it_has_sealed_too_much(void **state)
     size_t len;
     size_t total = 0;
     size_t updates = 0;
-    peer_init(&p, contexts[0], &(struct peer_config){.alpn = ALPN_H2});
+    peer_init(&p, peer_contexts[0], &(struct peer_config){.alpn = ALPN_H2});
     peer_shake_hands(&p);
     peer_take_over(&p);
     p.conn->tx.seq = p.rx.seq = LIMIT_KEY_RECORDS - 2;
@@ -142,5 +118,5 @@ int main(void)
         cmocka_unit_test(a_key_update_may_come_byte_by_byte),
         cmocka_unit_test(a_key_is_replaced_before_it_has_sealed_too_much),
     };
-    return cmocka_run_group_tests(tests, make_contexts, free_contexts);
+    return cmocka_run_group_tests(tests, peer_make_contexts, peer_free_contexts);
 }

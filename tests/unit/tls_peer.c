@@ -1,11 +1,9 @@
 /* See tls_peer.h. */
-#include "cm.h"
-
 #include "tls_peer.h"
 
-#include <string.h>
-
 #include <openssl/err.h>
+
+#include "engines.h"
 
 #define PEER_MEM ((size_t)64 * 1024 * 1024)
 #define PEER_BUDGET ((size_t)256 * 1024)
@@ -17,6 +15,30 @@ struct tls_ctx *peer_tls_ctx(enum tls_aead_choice aead)
     if (tls_ctx_new(&(struct tls_config){.aead = aead}, &ctx, message) != WEIR_OK)
         fail_msg("%s", message);
     return ctx;
+}
+
+struct tls_ctx *peer_contexts[PEER_CONTEXTS];
+size_t peer_context_count;
+
+int peer_make_contexts(void **state)
+{
+    (void)state;
+    const struct engine *best = engine_choose(TLS_AEAD_AUTO);
+    peer_contexts[peer_context_count++] = peer_tls_ctx(TLS_AEAD_AUTO);
+    for (enum tls_aead_choice c = TLS_AEAD_AUTO + 1; c <= TLS_AEAD_OPENSSL; c++) {
+        const struct engine *engine = engine_choose(c);
+        if (engine != NULL && engine != best)
+            peer_contexts[peer_context_count++] = peer_tls_ctx(c);
+    }
+    return 0;
+}
+
+int peer_free_contexts(void **state)
+{
+    (void)state;
+    while (peer_context_count > 0)
+        tls_ctx_free(peer_contexts[--peer_context_count]);
+    return 0;
 }
 
 static void read_hex(const char *hex, uint8_t *out, size_t cap)
@@ -75,8 +97,10 @@ static void client_init(struct peer *p, const struct peer_config *config)
 
 void peer_init(struct peer *p, const struct tls_ctx *ctx, const struct peer_config *config)
 {
-    *p = (struct peer){.chunk = config->chunk};
-    assert_int_equal(mem_new(PEER_MEM, &p->mem), WEIR_OK);
+    *p = (struct peer){.chunk = config->chunk, .mem = config->mem};
+    p->is_mem_borrowed = config->mem != NULL;
+    if (!p->is_mem_borrowed)
+        assert_int_equal(mem_new(PEER_MEM, &p->mem), WEIR_OK);
     clock_tick(&p->clock);
     p->env = (struct tls_env){p->mem, &p->clock, &p->stats};
     assert_int_equal(tls_conn_new(ctx, &p->env, &p->conn), WEIR_OK);
@@ -103,7 +127,8 @@ void peer_deinit(struct peer *p)
     free(p->log);
     ERR_clear_error();
     assert_int_equal(mem_live(p->mem), 0);
-    mem_free(p->mem);
+    if (!p->is_mem_borrowed)
+        mem_free(p->mem);
 }
 
 void peer_feed(struct peer *p, const uint8_t *bytes, size_t len)

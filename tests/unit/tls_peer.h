@@ -6,9 +6,10 @@
 #ifndef TESTS_TLS_PEER_H
 #define TESTS_TLS_PEER_H
 
+#include "cm.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <string.h>
 
 #include <openssl/ssl.h>
 
@@ -21,9 +22,14 @@
 #include "record.h"
 #include "weir/gather.h"
 
+/* ALPN in wire form */
+#define ALPN_H2 "\x02h2"
+#define ALPN_HTTP1 "\x08http/1.1"
+#define ALPN_BOTH ALPN_H2 ALPN_HTTP1
+
 /* How the client is set up and how its bytes reach us. */
 struct peer_config {
-    const char *alpn;     /* in wire form ("\x02h2"); NULL: none */
+    const char *alpn;     /* NULL: none */
     const char *suites;   /* NULL: OpenSSL's order */
     const char *groups;   /* NULL: OpenSSL's */
     const char *sni;      /* NULL: none */
@@ -31,11 +37,13 @@ struct peer_config {
     uint8_t max_fragment; /* TLSEXT_max_fragment_length_*; 0: none */
     size_t chunk;         /* bytes per receive block; 0: as many as fit */
     SSL_SESSION *session; /* to resume; NULL: none */
+    struct mem *mem;      /* Borrowed: of the server; NULL: its own */
 };
 
 struct peer {
     /* ours */
     struct mem *mem;
+    bool is_mem_borrowed;
     struct clock clock;
     struct tls_stats stats;
     struct tls_env env;
@@ -61,6 +69,13 @@ struct peer {
     struct record_keys tx;
     struct record_keys rx;
 };
+
+/* Contexts of a group of tests, by each engine of this machine; the one that it prefers first. */
+#define PEER_CONTEXTS 3
+extern struct tls_ctx *peer_contexts[PEER_CONTEXTS];
+extern size_t peer_context_count;
+int peer_make_contexts(void **state);
+int peer_free_contexts(void **state);
 
 /* A context with a self-signed certificate. */
 struct tls_ctx *peer_tls_ctx(enum tls_aead_choice aead);

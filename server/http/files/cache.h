@@ -3,8 +3,11 @@
  *
  * An entry is taken to be what is on disk for LIMIT_CACHE_FRESH_MS; after that the first request
  * for it looks, and opens the file anew if it has changed.  Maps and snapshots are bounded apart:
- * the ones by descriptors, the others by memory.  That a path leads
- * nowhere is remembered for as long.
+ * the ones by descriptors, the others by memory.  That a path leads nowhere is remembered for as
+ * long.
+ *
+ * What may have to wait for a disk is done off the loop (look.h); whoever asked is woken then, and
+ * asks again.
  *
  * Thread: one worker.
  */
@@ -14,6 +17,7 @@
 #include <stddef.h>
 
 #include "resource.h"
+#include "waiter.h"
 #include "weir/err.h"
 #include "weir/str.h"
 
@@ -43,14 +47,32 @@ void cache_free(struct cache *c);
  */
 struct resource *cache_find(struct cache *c, struct weir_str raw);
 
+/* Not a status: whoever asked is to wait, and to ask again. */
+#define CACHE_WAITS ROOT_WAITS
+
 /*
  * The resource at a decoded path, opened if need be; a path that ends with '/' means its
- * index.html. Gives 0 and *out, or the status due. Borrowed: *out is true until the next call on
- * the cache.
+ * index.html. Gives 0 and *out, the status due, or CACHE_WAITS.
+ * Borrowed: *out is true until the next call on the cache.
  */
 unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out);
 
-/* Count a resource that the cache gave anew: an original was added to it. */
-void cache_recount(struct cache *c, struct resource *resource);
+/*
+ * Have the original of a resource, which the cache gave last, made from a sibling: see
+ * resource_choose().  Gives 0 if that is done, CACHE_WAITS, or 503.
+ */
+unsigned cache_make_original(struct cache *c, struct resource *resource);
+
+/*
+ * Wait for what the last call said CACHE_WAITS for.  Whatever comes of it, asking again while being
+ * woken does not wait for the same.
+ */
+void cache_wait(struct cache *c, struct waiter *waiter);
+
+/* True if a resource that the cache gave, and still has, may be used without asking again. */
+bool cache_is_fresh(const struct cache *c, const struct resource *resource);
+
+/* A number that changes whenever a resource that the cache gave may be gone, or another one. */
+uint64_t cache_epoch(const struct cache *c);
 
 #endif

@@ -324,6 +324,19 @@ static enum weir_err http1_pull_output(void *session, struct weir_gather *out, s
     return err;
 }
 
+/*
+ * The bytes are of the first response, which lacks its end: that waits until all the rest has left.
+ */
+static enum weir_err http1_lose(void *session, const struct weir_buf *lost)
+{
+    (void)lost;
+    struct http1 *h = http1_from(session);
+    if (h->first == NULL || h->first->framing == FRAMING_CLOSE)
+        return WEIR_IO;
+    h->cut = true;
+    return WEIR_CLOSED;
+}
+
 static void http1_drain(void *session)
 {
     http1_end_input(http1_from(session));
@@ -346,6 +359,7 @@ const struct protocol http1_protocol = {
     .wants_input = http1_wants_input,
     .feed_end = http1_feed_end,
     .pull = http1_pull_output,
+    .lose = http1_lose,
     .drain = http1_drain,
     .deadline = http1_deadline,
     .timeout = http1_timeout,
