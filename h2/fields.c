@@ -122,7 +122,7 @@ static enum weir_err encode_anew(struct fields_encoder *e, const struct weir_res
     nghttp2_nv nva[FIELDS_MAX + 2];
     size_t n = 0;
     nv_set(&nva[n++], WEIR_STR(":status"), (struct weir_str){status, sizeof(status)});
-    for (size_t i = 0; i < resp->field_count; i++)
+    for (size_t i = 0; i < resp->field_count - resp->own_count; i++)
         nv_set(&nva[n++], resp->fields[i].name, resp->fields[i].value);
     nv_set(&nva[n++], WEIR_STR("date"), (struct weir_str){clock->date, CLOCK_DATE_LEN});
 
@@ -135,9 +135,10 @@ static enum weir_err encode_anew(struct fields_encoder *e, const struct weir_res
     return WEIR_OK;
 }
 
-enum weir_err fields_encode(struct fields_encoder *e, struct mem *mem,
-                            const struct weir_response *resp, const struct clock *clock,
-                            uint8_t *scratch, const uint8_t **bytes, size_t *len)
+/* Encode all but the response's own fields, or remember how it was done. */
+static enum weir_err encode_common(struct fields_encoder *e, struct mem *mem,
+                                   const struct weir_response *resp, const struct clock *clock,
+                                   uint8_t *scratch, const uint8_t **bytes, size_t *len)
 {
     if (e->memo == NULL) {
         e->memo = mem_take(mem, sizeof(*e->memo));
@@ -168,4 +169,70 @@ enum weir_err fields_encode(struct fields_encoder *e, struct mem *mem,
         memcpy(slot->bytes, *bytes, *len);
     }
     return WEIR_OK;
+}
+
+/* ---- literals that nothing is remembered of (RFC 7541 6.2.2) ---- */
+
+/* An integer whose prefix has that many bits (RFC 7541 5.1), the others being 0. */
+static uint8_t *put_integer(uint8_t *p, size_t value, unsigned bits)
+{
+    size_t max = ((size_t)1 << bits) - 1;
+    if (value < max) {
+        *p++ = (uint8_t)value;
+        return p;
+    }
+    *p++ = (uint8_t)max;
+    for (value -= max; value > 127; value >>= 7)
+        *p++ = (uint8_t)(value | 0x80);
+    *p++ = (uint8_t)value;
+    return p;
+}
+
+static uint8_t *put_string(uint8_t *p, struct weir_str s)
+{
+    p = put_integer(p, s.len, 7);
+    if (s.len > 0)
+        memcpy(p, s.ptr, s.len);
+    return p + s.len;
+}
+
+/* Bytes of a literal at the most, beside its strings. */
+#define LITERAL_OVERHEAD 24
+
+/* The index of a name in the static table, for those that come here; 0: it is to be spelt. */
+static size_t static_index(struct weir_str name)
+{
+    if (weir_str_eq(name, WEIR_STR("content-length")))
+        return 28;
+    return weir_str_eq(name, WEIR_STR("content-range")) ? 30 : 0;
+}
+
+/* Append to *len bytes in scratch.  Err: WEIR_STREAM: they do not fit. */
+static enum weir_err put_own_fields(const struct weir_response *resp, uint8_t *scratch, size_t *len)
+{
+    for (size_t i = resp->field_count - resp->own_count; i < resp->field_count; i++) {
+        const struct weir_field *f = &resp->fields[i];
+        if (f->name.len + f->value.len + LITERAL_OVERHEAD > FIELDS_ENCODED_MAX - *len)
+            return WEIR_STREAM;
+        size_t index = static_index(f->name);
+        uint8_t *p = put_integer(scratch + *len, index, 4);
+        if (index == 0)
+            p = put_string(p, f->name);
+        p = put_string(p, f->value);
+        *len = (size_t)(p - scratch);
+    }
+    return WEIR_OK;
+}
+
+enum weir_err fields_encode(struct fields_encoder *e, struct mem *mem,
+                            const struct weir_response *resp, const struct clock *clock,
+                            uint8_t *scratch, const uint8_t **bytes, size_t *len)
+{
+    enum weir_err err = encode_common(e, mem, resp, clock, scratch, bytes, len);
+    if (err != WEIR_OK || resp->own_count == 0)
+        return err;
+    if (*bytes != scratch)
+        memcpy(scratch, *bytes, *len);
+    *bytes = scratch;
+    return put_own_fields(resp, scratch, len);
 }

@@ -61,7 +61,8 @@ WEIR_MUST_USE
 enum weir_err fields_encoder_apply_sizes(struct fields_encoder *e);
 
 /*
- * Encode :status, the response's fields and date; `scratch` has FIELDS_ENCODED_MAX bytes.
+ * Encode :status, the response's fields and date; `scratch` has FIELDS_ENCODED_MAX bytes.  Fields
+ * of this response alone come last, as literals that leave the table as it is.
  * Borrowed: *bytes lies in scratch or in the encoder, and is true until the next call.
  * Err: WEIR_STREAM: they do not fit.  WEIR_NOMEM.  The table may have changed: end the connection.
  */

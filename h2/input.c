@@ -8,6 +8,7 @@
 
 #define PAD_LENGTH_LEN 1U /* RFC 9113 6.2 */
 #define PRIORITY_LEN 5U
+#define WINDOW_UPDATE_LEN 4U /* RFC 9113 6.9 */
 
 void input_init(struct input *in)
 {
@@ -149,6 +150,13 @@ static bool head_is_section(const struct frame_head *head)
     return head->frame.type == NGHTTP2_HEADERS || head->frame.type == NGHTTP2_CONTINUATION;
 }
 
+/* WINDOW_UPDATE that may grant what was taken behind nghttp2's back. */
+static bool head_is_window(const struct h2_conn *h, const struct frame_head *head)
+{
+    return head->frame.type == NGHTTP2_WINDOW_UPDATE && head->id == 0 &&
+           head->frame.len == WINDOW_UPDATE_LEN && h->window.hidden > 0;
+}
+
 /* Within a section there is only CONTINUATION of the same, and only there (RFC 9113 6.10). */
 static bool input_is_in_order(const struct input *in, const struct frame_head *head)
 {
@@ -168,10 +176,29 @@ static uint32_t input_judge(struct h2_conn *h, const struct frame_head *head)
     return head_is_section(head) && head->frame.len > FRAME_MAX_LEN ? NGHTTP2_FRAME_SIZE_ERROR : 0;
 }
 
+/* WINDOW_UPDATE of the connection is complete: nghttp2 is told what is its own. */
+static void input_on_window(struct h2_conn *h)
+{
+    uint32_t granted = id_at(h->input.bytes); /* a number of 31 bits as well */
+    uint32_t rest = granted > 0 ? send_window_grant(h, granted) : 0;
+    if (rest > 0 || granted == 0) { /* nothing at all is an error that nghttp2 sees */
+        const uint8_t frame[FRAME_HEAD_LEN + WINDOW_UPDATE_LEN] = {
+            [2] = WINDOW_UPDATE_LEN,      [3] = NGHTTP2_WINDOW_UPDATE, [9] = (uint8_t)(rest >> 24),
+            [10] = (uint8_t)(rest >> 16), [11] = (uint8_t)(rest >> 8), [12] = (uint8_t)rest,
+        };
+        h2_conn_pass(h, frame, sizeof(frame));
+    }
+}
+
 /* The part under way is complete: go on to the next that holds bytes. */
 static void input_advance(struct h2_conn *h)
 {
     struct input *in = &h->input;
+    if (in->part == INPUT_WINDOW) {
+        in->part = INPUT_HEAD;
+        input_on_window(h);
+        return;
+    }
     if (in->part == INPUT_PREFIX)
         input_on_prefix(h);
     if (in->part == INPUT_BLOCK && in->left == 0) {
@@ -219,33 +246,47 @@ static size_t input_collect(struct input *in, const uint8_t *bytes, size_t len, 
     return n;
 }
 
-/* A head that comes in pieces.  Gives how many bytes were taken. */
-static size_t input_take_cut_head(struct h2_conn *h, const uint8_t *bytes, size_t len)
+/* The head of a frame that may be ours. */
+static void input_take_head(struct h2_conn *h, const uint8_t *bytes)
 {
     struct input *in = &h->input;
-    size_t n = input_collect(in, bytes, len, FRAME_HEAD_LEN);
-    if (in->have < FRAME_HEAD_LEN)
-        return n;
-    in->have = 0;
-    const struct frame_head head = head_at(in->bytes);
+    const struct frame_head head = head_at(bytes);
     uint32_t error = input_judge(h, &head);
     if (error != 0) {
         h2_conn_fail(h, error);
     } else if (head_is_section(&head)) {
         input_begin_section_frame(h, &head);
+    } else if (head_is_window(h, &head)) {
+        in->part = INPUT_WINDOW;
+        in->left = head.frame.len;
     } else {
         input_begin_passed_frame(in, &head);
-        h2_conn_pass(h, in->bytes, FRAME_HEAD_LEN);
+        h2_conn_pass(h, bytes, FRAME_HEAD_LEN);
+    }
+}
+
+/* A head that is whole, or a piece of one.  Gives how many bytes were taken. */
+static size_t input_take_some_head(struct h2_conn *h, const uint8_t *bytes, size_t len)
+{
+    struct input *in = &h->input;
+    if (in->have == 0 && len >= FRAME_HEAD_LEN) {
+        input_take_head(h, bytes);
+        return FRAME_HEAD_LEN;
+    }
+    size_t n = input_collect(in, bytes, len, FRAME_HEAD_LEN);
+    if (in->have == FRAME_HEAD_LEN) {
+        in->have = 0;
+        input_take_head(h, in->bytes);
     }
     return n;
 }
 
-/* Payload of HEADERS or CONTINUATION.  Gives how many bytes were taken. */
-static size_t input_take_section(struct h2_conn *h, const uint8_t *bytes, size_t len)
+/* Payload that is not nghttp2's.  Gives how many bytes were taken. */
+static size_t input_take_payload(struct h2_conn *h, const uint8_t *bytes, size_t len)
 {
     struct input *in = &h->input;
     size_t n = len < in->left ? len : in->left;
-    if (in->part == INPUT_PREFIX)
+    if (in->part == INPUT_PREFIX || in->part == INPUT_WINDOW)
         input_collect(in, bytes, n, in->have + n);
     else if (in->part == INPUT_BLOCK)
         h2_section_take(h, bytes, n);
@@ -279,7 +320,7 @@ static size_t input_skip_passed(struct h2_conn *h, const uint8_t *bytes, size_t 
         if (in->part != INPUT_HEAD || in->have > 0 || len - at < FRAME_HEAD_LEN)
             break;
         const struct frame_head head = head_at(bytes + at);
-        if (head_is_section(&head))
+        if (head_is_section(&head) || head_is_window(h, &head))
             break;
         *error = input_judge(h, &head);
         if (*error != 0)
@@ -305,8 +346,8 @@ void h2_input_take(struct h2_conn *h, const uint8_t *bytes, size_t len)
         if (bytes == end || h2_conn_has_failed(h))
             break;
         if (in->part == INPUT_HEAD)
-            bytes += input_take_cut_head(h, bytes, (size_t)(end - bytes));
+            bytes += input_take_some_head(h, bytes, (size_t)(end - bytes));
         else
-            bytes += input_take_section(h, bytes, (size_t)(end - bytes));
+            bytes += input_take_payload(h, bytes, (size_t)(end - bytes));
     }
 }

@@ -31,6 +31,7 @@ enum input_part {
     INPUT_PREFIX,  /* HEADERS: pad length and priority */
     INPUT_BLOCK,   /* HEADERS, CONTINUATION: some of the field block */
     INPUT_PADDING, /* HEADERS: what is behind it */
+    INPUT_WINDOW,  /* WINDOW_UPDATE of the connection, of which nghttp2 may not see all */
 };
 
 struct input {

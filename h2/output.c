@@ -11,12 +11,18 @@
 #include <string.h>
 
 #include "internal/assert.h"
+#include "internal/bench.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
+#include "copy.h"
 #include "response_body.h"
 #include "session.h"
 
 /* bytes of a field section that is copied together with its frame head */
 #define FIELDS_SHORT 128
+
+/* bytes of a stream's HEADERS and DATA heads with a short field section between them */
+#define JOINED_HEADS_LEN (2 * FRAME_HEAD_LEN + FIELDS_SHORT)
 
 /* iovec entries that one frame can add */
 #define FRAME_IOVECS 2
@@ -63,8 +69,49 @@ static bool is_own_settings(const uint8_t *frame, size_t len)
            (frame[4] & NGHTTP2_FLAG_ACK) == 0;
 }
 
+static void head_set_len(uint8_t *head, size_t len)
+{
+    head[0] = (uint8_t)(len >> 16);
+    head[1] = (uint8_t)(len >> 8);
+    head[2] = (uint8_t)len;
+}
+
+/* Of the frame that holds a whole body, behind the HEADERS of the same stream. */
+static void head_of_data(uint8_t *head, size_t len, const uint8_t *headers)
+{
+    head_set_len(head, len);
+    head[3] = NGHTTP2_DATA;
+    head[4] = NGHTTP2_FLAG_END_STREAM;
+    memcpy(head + 5, headers + 5, 4);
+}
+
+/* Note DATA of the stream that was framed. */
+static void output_on_data(struct h2_conn *h, struct h2_stream *s, size_t len)
+{
+    output_advance(h, FRAME_HEAD_LEN + len);
+    s->body_sent += len;
+    h->progress.sent += len;
+    s->framed_end = h->framed;
+    if (len > 0)
+        s->body_end = h->framed;
+    budget_on_data_sent(&h->budget);
+}
+
+/* The body that has joined its HEADERS.  Err: WEIR_NOMEM. */
+static enum weir_err output_joined(struct h2_conn *h, struct h2_stream *s)
+{
+    struct weir_slice ready = s->ready;
+    s->ready = (struct weir_slice){0};
+    size_t len = ready.len;
+    send_window_keep_promise(h, (uint32_t)len);
+    enum weir_err err = response_body_append(h->out, ready, h->env->stats);
+    output_on_data(h, s, len);
+    return err;
+}
+
 /*
- * HEADERS: nghttp2 knows of :status only; here its field section is replaced by the whole one.
+ * HEADERS: nghttp2 knows of no field; here its empty field section is replaced by the whole one,
+ * and a body that has joined is put behind it.
  * Gives the length of nghttp2's frame, all of which is done with.
  */
 static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t len)
@@ -72,7 +119,7 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
     int32_t id = (int32_t)((uint32_t)(frame[5] & 0x7f) << 24 | (uint32_t)frame[6] << 16 |
                            (uint32_t)frame[7] << 8 | (uint32_t)frame[8]);
     struct h2_stream *s = nghttp2_session_get_stream_user_data(h->ng, id);
-    if (s == NULL)
+    if (s == NULL || s->is_lost)
         return (ssize_t)len; /* reset while its frame waited for room: nothing is owed */
     WEIR_ASSERT((frame[4] & NGHTTP2_FLAG_END_HEADERS) != 0);
 
@@ -85,18 +132,35 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
         h->fatal = err == WEIR_NOMEM ? WEIR_NOMEM : WEIR_IO;
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
-    /* The usual section goes behind its head in one copy. */
-    uint8_t head[FRAME_HEAD_LEN + FIELDS_SHORT];
-    size_t joined = fields_len <= FIELDS_SHORT ? fields_len : 0;
-    memcpy(head, frame, FRAME_HEAD_LEN);
-    head[0] = (uint8_t)(fields_len >> 16);
-    head[1] = (uint8_t)(fields_len >> 8);
-    head[2] = (uint8_t)fields_len;
-    memcpy(head + FRAME_HEAD_LEN, fields, joined);
-    if (weir_gather_append_copy(h->out, head, FRAME_HEAD_LEN + joined) != WEIR_OK ||
-        weir_gather_append_copy(h->out, fields + joined, fields_len - joined) != WEIR_OK)
-        return NGHTTP2_ERR_NOMEM;
+    /* The usual section goes between its head and that of DATA in one copy. */
+    uint8_t heads[JOINED_HEADS_LEN];
+    size_t heads_len = FRAME_HEAD_LEN;
+    bool is_short = fields_len <= FIELDS_SHORT;
+    memcpy(heads, frame, FRAME_HEAD_LEN);
+    head_set_len(heads, fields_len);
+    if (s->is_joined)
+        heads[4] &= (uint8_t)~NGHTTP2_FLAG_END_STREAM;
+    if (is_short) {
+        memcpy(heads + FRAME_HEAD_LEN, fields, fields_len);
+        heads_len += fields_len;
+    } else if (weir_gather_append_copy(h->out, heads, FRAME_HEAD_LEN) != WEIR_OK ||
+               weir_gather_append_copy(h->out, fields, fields_len) != WEIR_OK) {
+        return output_nomem(h);
+    } else {
+        heads_len = 0;
+    }
+    if (s->is_joined) {
+        head_of_data(heads + heads_len, s->ready.len, frame);
+        heads_len += FRAME_HEAD_LEN;
+    }
+    if (weir_gather_append_copy(h->out, heads, heads_len) != WEIR_OK)
+        return output_nomem(h);
     output_advance(h, FRAME_HEAD_LEN + fields_len);
+    WEIR_PROBE2(request_first, h->host->id, s);
+    if (s->is_joined && output_joined(h, s) != WEIR_OK)
+        return output_nomem(h);
+    if ((frame[4] & NGHTTP2_FLAG_END_STREAM) != 0)
+        h2_conn_complete_stream(h, s);
     return (ssize_t)len;
 }
 
@@ -107,6 +171,8 @@ ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)
     if (len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_HEADERS)
         return output_headers(h, bytes, len);
     enum weir_err err;
+    if (BENCH_COPIES && len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_DATA)
+        return h2_copy_send_data(h, bytes, len) == WEIR_OK ? (ssize_t)len : output_nomem(h);
     if (is_own_settings(bytes, len)) {
         uint8_t frame[128];
         WEIR_ASSERT(len <= sizeof(frame)); /* we submit a handful of settings, once */
@@ -136,13 +202,7 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
         if (response_body_append(h->out, ready, h->env->stats) != WEIR_OK)
             return output_nomem(h);
     }
-    output_advance(h, FRAME_HEAD_LEN + len);
-    s->body_sent += len;
-    h->progress.sent += len;
-    s->framed_end = h->framed;
-    if (len > 0)
-        s->body_end = h->framed;
-    budget_on_data_sent(&h->budget);
+    output_on_data(h, s, len);
     if (is_last)
         h2_conn_complete_stream(h, s);
     return 0;
@@ -153,6 +213,13 @@ ssize_t h2_output_read(struct h2_stream *s, size_t max, uint32_t *flags)
     *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
     if (max > LIMIT_DATA_FRAME)
         max = LIMIT_DATA_FRAME;
+    int64_t left = send_window_left(s->h); /* of which nghttp2 does not know all */
+    if (left <= 0 && s->body_sent != s->response.body_len) {
+        send_window_starve(s);
+        return NGHTTP2_ERR_DEFERRED;
+    }
+    if (left > 0 && max > (uint64_t)left)
+        max = (size_t)left;
     enum weir_err err = h2_stream_prepare(s, max);
     bool is_end = err == WEIR_CLOSED;
     switch (is_end ? h2_stream_end(s) : err) {

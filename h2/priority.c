@@ -79,6 +79,7 @@ static bool priority_take(struct priority *p, struct weir_str member)
 void priority_parse(struct priority *p, struct weir_str value)
 {
     struct priority found = {p->urgency, p->is_incremental, true};
+    p->is_given = true;
     bool has_more = value.len > 0;
     for (size_t at = 0; has_more;) {
         struct weir_str member;

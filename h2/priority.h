@@ -14,12 +14,12 @@
 struct priority {
     uint8_t urgency;
     bool is_incremental;
-    bool is_given; /* by the request */
+    bool is_given; /* by the request, rightly or not */
 };
 
 /*
  * Take what a field's value says into p.  Members that are not known are stepped over; a value
- * that is no dictionary (RFC 8941 3.2), or gives a member a wrong value, changes nothing.
+ * that is no dictionary (RFC 8941 3.2), or gives a member a wrong value, is as good as none.
  */
 void priority_parse(struct priority *p, struct weir_str value);
 

@@ -3,6 +3,7 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
 #include "internal/log.h"
 #include "internal/stats.h"
 #include "clock.h"
@@ -94,6 +95,7 @@ void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s)
     if (s == NULL)
         return;
     s->is_complete = true;
+    WEIR_PROBE2(request_end, h->host->id, s);
     s->framed_end = h->framed;
     budget_on_complete(&h->budget);
     /* The answer is out before the request is in: ask for no more of it (RFC 9113 8.1). */
@@ -108,14 +110,19 @@ void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s)
         return;
     streams_remove(&h->live, s);
     h->idle_ms = h->env->clock->now_ms;
-    if (s->framed_end <= h->host->sent)
+    if (s->framed_end <= h->host->sent) {
         conn_free_stream(h, s);
-    else
+    } else if (s->body != NULL) {
         streams_append(&h->leaving, s);
+    } else {
+        departed_add(&h->departed, s->framed_end);
+        h2_stream_free(s);
+    }
 }
 
 void h2_conn_reap_streams(struct h2_conn *h)
 {
+    h->stream_count -= departed_reap(&h->departed, h->host->sent);
     /* Nearly in the order of framed_end: one that waits behind another is freed a little late. */
     struct h2_stream *s;
     while ((s = h->leaving.first) != NULL && s->framed_end <= h->host->sent) {
@@ -240,6 +247,7 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
     h->idle_ms = env->clock->now_ms;
     budget_init(&h->budget, h->idle_ms);
     input_init(&h->input);
+    send_window_init(&h->window);
     section_init(&h->section, env->mem);
 
     if (h2_memory_init(&h->memory, env->mem) != WEIR_OK ||
@@ -366,6 +374,8 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
     h2_conn_reap_streams(h);
     if (list_first(&h->ending) != NULL)
         conn_resume_ending(h);
+    if (send_window_is_waited_for(h))
+        send_window_resume(h);
     h->is_pumping = true;
     h->is_blocked = false;
     h->out = out;
@@ -381,14 +391,16 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
         h->fatal = rv == NGHTTP2_ERR_NOMEM ? WEIR_NOMEM : WEIR_IO;
     if (h2_conn_is_spent(h) || h->fatal != WEIR_OK)
         return h->fatal;
+    if (send_window_is_waited_for(h))
+        return WEIR_AGAIN; /* what was just reset has made room */
     if (conn_is_over(h))
         return WEIR_CLOSED;
     return h->is_blocked || list_first(&h->ending) != NULL ? WEIR_AGAIN : WEIR_OK;
 }
 
 /*
- * No stream is open, and the answers of all have left.  Streams that wait in `leaving` to be freed
- * are not asked: nothing need ever happen again that would free them.
+ * No stream is open, and the answers of all have left.  Streams that wait to be freed or forgotten
+ * are not asked: nothing need ever happen again that would do it.
  */
 static bool conn_is_idle(const struct h2_conn *h)
 {

@@ -10,6 +10,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "budget.h"
+#include "departed.h"
 #include "fields.h"
 #include "ids.h"
 #include "input.h"
@@ -17,6 +18,7 @@
 #include "memory.h"
 #include "section.h"
 #include "stream.h"
+#include "send_window.h"
 
 /*
  * OPEN ──▶ NOTIFIED ──▶ LEAVING ──▶ ENDING
@@ -51,14 +53,16 @@ struct h2_conn {
 
     struct budget budget;
     struct input input;
+    struct send_window window;
     struct section section;
     struct fields_encoder fields;
     struct ids ids;
 
     struct h2_streams live;    /* open in nghttp2 or owned by a handler */
-    struct h2_streams leaving; /* closed, their bytes still in the gather list; oldest first */
+    struct h2_streams leaving; /* closed, mapped bytes still in the gather list; oldest first */
+    struct departed departed;  /* closed, other bytes still in the gather list */
     struct list ending;        /* whose body has been framed, and whose end waits for it to leave */
-    uint32_t stream_count;     /* of both */
+    uint32_t stream_count;     /* of all three */
     uint32_t unanswered;       /* handed to a handler that has not answered */
     uint32_t waiting;          /* answered by a source that has said AGAIN */
 

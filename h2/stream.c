@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "internal/assert.h"
+#include "internal/bench.h"
 #include "internal/exchange.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "clock.h"
+#include "copy.h"
 #include "mem.h"
 #include "response_body.h"
 #include "session.h"
@@ -36,6 +39,7 @@ static void stream_init(struct h2_stream *s, struct h2_conn *h, int32_t id)
     s->is_waiting = false;
     s->is_closed = false;
     s->is_complete = false;
+    s->is_joined = false;
     s->is_lost = false;
     s->request = (struct weir_request){.ops = &stream_ops};
     message_init(&s->message);
@@ -80,6 +84,8 @@ void h2_stream_release_response(struct h2_stream *s)
 {
     list_remove(&s->ending);
     stream_set_waiting(s, false);
+    if (s->is_joined && s->h != NULL && s->ready.buf != NULL)
+        send_window_break_promise(s->h, (uint32_t)s->ready.len);
     weir_slice_drop(&s->ready);
     const struct weir_source *source = s->response.source;
     s->response.source = NULL;
@@ -119,14 +125,17 @@ static enum weir_err stream_grow(struct h2_stream *s)
 }
 
 /* Put a field where the handler looks for it.  Err: WEIR_NOMEM. */
-static enum weir_err stream_place(struct h2_stream *s, const struct hpack_entry *e)
+static enum weir_err stream_put(struct h2_stream *s, const struct hpack_entry *e)
 {
     struct weir_request *r = &s->request;
     switch (e->kind) {
     case FIELD_METHOD: r->method = e->field.value; return WEIR_OK;
     case FIELD_SCHEME: r->scheme = e->field.value; return WEIR_OK;
     case FIELD_AUTHORITY: r->authority = e->field.value; return WEIR_OK;
-    case FIELD_PATH: r->path = e->field.value; return WEIR_OK;
+    case FIELD_PATH:
+        r->path = e->field.value;
+        r->path_memo = hpack_entry_memo(e);
+        return WEIR_OK;
     case FIELD_LENGTH: message_set_length(&s->message, e->field.value); break;
     case FIELD_PRIORITY: priority_parse(&s->priority, e->field.value); break;
     case FIELD_ORDINARY:
@@ -148,7 +157,7 @@ enum weir_err h2_stream_add_field(struct h2_stream *s, const struct hpack_entry 
 {
     enum weir_err err = WEIR_OK;
     if (s->is_request && (!s->is_oversize || field_kind_is_pseudo(e->kind))) {
-        err = stream_place(s, e);
+        err = stream_put(s, e);
         if (err == WEIR_OK) {
             s->held[s->held_count++] = e;
             return WEIR_OK;
@@ -168,6 +177,15 @@ void h2_stream_reset(struct h2_stream *s, uint32_t error_code)
 {
     if (nghttp2_submit_rst_stream(s->h->ng, NGHTTP2_FLAG_NONE, s->id, error_code) != 0)
         h2_conn_fail_with(s->h, WEIR_NOMEM);
+}
+
+void h2_stream_check_joined(struct h2_stream *s, uint32_t initial)
+{
+    bool waits = s->is_joined && s->ready.buf != NULL && !s->is_closed;
+    if (!waits || s->is_lost || initial + s->window_granted >= s->ready.len)
+        return;
+    s->is_lost = true;
+    h2_stream_reset(s, NGHTTP2_INTERNAL_ERROR);
 }
 
 void h2_stream_take_body(struct h2_stream *s, size_t len)
@@ -195,11 +213,11 @@ static void stream_answer(struct h2_stream *s, uint16_t status)
     weir_ignore(weir_respond(&s->request, &resp)); /* on failure the stream is reset */
 }
 
-/* What the request says of its urgency (RFC 9218 5). */
+/* What the request says of its urgency (RFC 9218 5), unless a PRIORITY_UPDATE has said more. */
 static void stream_apply_priority(struct h2_stream *s)
 {
     const nghttp2_extpri priority = {s->priority.urgency, s->priority.is_incremental};
-    if (s->priority.is_given &&
+    if (s->priority.is_given && !s->is_ranked &&
         nghttp2_session_change_extpri_stream_priority(s->h->ng, s->id, &priority, 0) != 0)
         h2_conn_fail_with(s->h, WEIR_NOMEM);
 }
@@ -212,6 +230,7 @@ void h2_stream_dispatch(struct h2_stream *s)
     s->is_handed = true;
     h->unanswered++;
     h->env->stats->requests++;
+    WEIR_PROBE2(request_start, h->host->id, s);
     if (s->is_oversize)
         stream_answer(s, 431);
     else if (s->request.path.len > LIMIT_PATH_LEN)
@@ -223,9 +242,7 @@ void h2_stream_dispatch(struct h2_stream *s)
 /* The next DATA frame leaves no window for one behind it, not even for an empty one. */
 static bool stream_fills_window(const struct h2_stream *s)
 {
-    int32_t own = nghttp2_session_get_stream_remote_window_size(s->h->ng, s->id);
-    int32_t shared = nghttp2_session_get_remote_window_size(s->h->ng);
-    return s->ready.len >= (size_t)(own < shared ? own : shared);
+    return !send_window_fits(s, s->ready.len + 1);
 }
 
 bool h2_stream_is_last(const struct h2_stream *s)
@@ -249,6 +266,8 @@ enum weir_err h2_stream_end(struct h2_stream *s)
 enum weir_err h2_stream_prepare(struct h2_stream *s, size_t max)
 {
     WEIR_ASSERT(s->ready.buf == NULL);
+    if (s->is_waiting)
+        return WEIR_AGAIN;
     enum weir_err err = response_body_read(&s->response, s->body_sent, max, &s->ready);
     if (err == WEIR_OK && s->ready.buf->origin == WEIR_ORIGIN_MAPPED)
         s->body = weir_buf_whole(s->ready.buf);
@@ -261,8 +280,9 @@ static ssize_t on_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t max
 {
     (void)ng;
     (void)id;
-    (void)buf;
     (void)opaque;
+    if (BENCH_COPIES)
+        return h2_copy_read(source->ptr, buf, max, flags);
     return h2_output_read(source->ptr, max, flags);
 }
 
@@ -273,7 +293,7 @@ static ssize_t on_read(nghttp2_session *ng, int32_t id, uint8_t *buf, size_t max
 static enum weir_err stream_rank(struct h2_stream *s)
 {
     const struct weir_response *resp = &s->response;
-    if (resp->urgency == 0 || resp->body_len == 0 || s->is_ranked || s->priority.is_given)
+    if (resp->urgency == 0 || s->is_ranked || s->priority.is_given)
         return WEIR_OK;
     const nghttp2_extpri place = {
         .urgency = (uint32_t)(NGHTTP2_EXTPRI_DEFAULT_URGENCY - resp->urgency),
@@ -284,31 +304,48 @@ static enum weir_err stream_rank(struct h2_stream *s)
 }
 
 /*
+ * Let a small body leave with the HEADERS, if all of it is at hand in memory and the window is open
+ * for it.  False: it takes its turn.
+ */
+static bool stream_join(struct h2_stream *s)
+{
+    struct h2_conn *h = s->h;
+    uint64_t len = s->response.body_len;
+    if (BENCH_COPIES || len > LIMIT_DATA_FRAME || h->window.promised + len > LIMIT_JOINED_BODIES ||
+        !send_window_fits(s, len))
+        return false;
+    enum weir_err err = response_body_read(&s->response, 0, (size_t)len, &s->ready);
+    stream_set_waiting(s, err == WEIR_AGAIN);
+    if (err != WEIR_OK)
+        return false;
+    if (s->ready.len < len || s->ready.buf->origin == WEIR_ORIGIN_MAPPED) {
+        weir_slice_drop(&s->ready);
+        return false;
+    }
+    s->is_joined = true;
+    send_window_promise(h, (uint32_t)len);
+    return true;
+}
+
+/*
  * Queue HEADERS, and DATA if there is a body.  s->response is set.
- * nghttp2 is told of :status alone: output.c puts the field section in its place.
+ * nghttp2 is told of no field: output.c puts in the field section, and a body that has joined.
  */
 static enum weir_err stream_submit(struct h2_stream *s)
 {
     struct h2_conn *h = s->h;
     const struct weir_response *resp = &s->response;
-    if (resp->field_count > FIELDS_MAX || resp->status < 200 || resp->status > 599) {
+    if (resp->field_count > FIELDS_MAX || resp->own_count > resp->field_count ||
+        resp->status < 200 || resp->status > 599) {
         log_line(LV_ERROR, "handler gave an unusable response status=%u fields=%zu c=%llu s=%d",
                  resp->status, resp->field_count, (unsigned long long)h->host->id, s->id);
         return WEIR_STREAM;
     }
-    if (stream_rank(s) != WEIR_OK)
-        return WEIR_NOMEM;
-    static uint8_t name[] = ":status";
-    static uint8_t value[] = "200";
-    const nghttp2_nv status = {
-        .name = name,
-        .namelen = sizeof(name) - 1,
-        .value = value,
-        .valuelen = sizeof(value) - 1,
-        .flags = NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE,
-    };
     nghttp2_data_provider body = {.source = {.ptr = s}, .read_callback = on_read};
-    int rv = nghttp2_submit_response(h->ng, s->id, &status, 1, resp->body_len > 0 ? &body : NULL);
+    bool has_data = resp->body_len > 0 && !stream_join(s);
+    if (has_data && stream_rank(s) != WEIR_OK)
+        return WEIR_NOMEM;
+    int rv = nghttp2_submit_response(h->ng, s->id, NULL, 0, has_data ? &body : NULL);
     if (resp->body_len > 0)
         progress_begin(h, s);
     if (rv == NGHTTP2_ERR_NOMEM)

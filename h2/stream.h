@@ -1,10 +1,10 @@
 /*
  * One request and its response on an HTTP/2 stream (RFC 9113 5).
  *
- * Life: made when HEADERS begin.  Freed when all three are true: nghttp2 has closed the stream, the
- *       handler has answered, and the bytes that were framed for it have left the connection's
- *       gather list.  Until then it counts as in flight, so that a peer that resets streams at once
- *       gets no more work out of us than one that waits.
+ * Life: made when HEADERS begin.  Freed when nghttp2 has closed the stream and the handler has
+ *       answered; with bytes of a file map, which can be lost, not before they have left the
+ *       connection's gather list.  It counts as in flight until all its bytes have left, so that a
+ *       peer that resets streams at once gets no more work out of us than one that waits.
  * Own:  every field is a reference on an entry of the HPACK decoder; no name or value is copied.
  */
 #ifndef H2_STREAM_H
@@ -42,6 +42,7 @@ struct h2_stream {
     bool is_waiting;   /* the source has said AGAIN and is to call weir_response_resume() */
     bool is_closed;    /* nghttp2 has closed the stream */
     bool is_complete;  /* END_STREAM was sent */
+    bool is_joined;    /* its body is in `ready`, and leaves with the HEADERS */
     bool is_lost;      /* its body was lost, or held back by the client: it has been reset */
 
     struct weir_request request;
@@ -55,9 +56,10 @@ struct h2_stream {
     struct weir_response response;
     uint64_t body_sent;          /* bytes of the body that were framed */
     uint64_t window_granted;     /* by WINDOW_UPDATE, to send them */
-    struct weir_slice ready;     /* what nghttp2 was promised for the next DATA frame */
+    struct weir_slice ready;     /* what the next DATA frame holds */
     const struct weir_buf *body; /* Borrowed, to compare: where bytes are mapped from; or NULL */
-    struct list ending;          /* in the connection's list of those that wait to send their end */
+    struct list ending;          /* in a list of the connection: of those that wait to send their
+                                    end, or of those that find no window left */
     uint64_t body_end;           /* session output offset behind the last byte of the body so far */
     uint64_t framed_end;         /* and behind the last byte framed for it */
     struct progress_mark progress; /* while a body is under way */
@@ -92,6 +94,12 @@ void h2_stream_begin_trailers(struct h2_stream *s);
 /* Bytes of the request's body have come; they were the last.  NULL is fine. */
 void h2_stream_take_body(struct h2_stream *s, size_t len);
 void h2_stream_end_body(struct h2_stream *s);
+
+/*
+ * The peer has made the window of streams smaller: a body that has joined its HEADERS, and waits
+ * with them, may not fit in any more.  It is reset, since nghttp2 takes it to be on its way.
+ */
+void h2_stream_check_joined(struct h2_stream *s, uint32_t initial);
 
 /* Reset the stream: once, whatever happens on top. */
 void h2_stream_reset(struct h2_stream *s, uint32_t error_code);

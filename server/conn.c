@@ -4,6 +4,7 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "clock.h"
 #include "mem.h"
@@ -36,14 +37,25 @@ static uint64_t conn_deadline(const struct conn *c)
     case CONN_FLUSHING:
     case CONN_CLOSING: break;
     }
-    uint64_t stall = c->progress_ms + LIMIT_WRITE_STALL_MS;
-    return c->is_sending && stall < at ? stall : at;
+    return at;
 }
 
-/* The timer fires early rather than late: moving a deadline back costs nothing. */
-void conn_arm(struct conn *c)
+static uint64_t conn_next_deadline(const struct conn *c)
 {
     uint64_t at = conn_deadline(c);
+    uint64_t pace = c->is_asking ? PACE_NEVER : pace_deadline(&c->pace);
+    return pace < at ? pace : at;
+}
+
+/*
+ * The timer fires early rather than late: moving a deadline back costs nothing.
+ * Invariant: what closes has no timer: it may be gone before that would fire.
+ */
+void conn_arm(struct conn *c)
+{
+    if (c->state == CONN_CLOSING)
+        return;
+    uint64_t at = conn_next_deadline(c);
     if (at != PROTOCOL_NO_DEADLINE && (!timer_is_armed(&c->timer) || at < c->timer.due_ms))
         wheel_arm(&c->worker->wheel, &c->timer, at);
 }
@@ -52,9 +64,12 @@ static void on_timer(struct timer *t)
 {
     struct conn *c = container_of(t, struct conn, timer);
     uint64_t now_ms = conn_now_ms(c);
+    if (!c->is_asking && now_ms >= pace_deadline(&c->pace)) {
+        c->is_asking = true;
+        io_ask(&c->sock);
+    }
     if (now_ms >= conn_deadline(c)) {
-        bool is_stalled = c->is_sending && now_ms >= c->progress_ms + LIMIT_WRITE_STALL_MS;
-        if (is_stalled || c->state != CONN_OPEN || c->session == NULL) {
+        if (c->state != CONN_OPEN || c->session == NULL) {
             if (c->state != CONN_LINGERING)
                 c->worker->stats.limit_breaches++;
             conn_abort(c);
@@ -63,8 +78,22 @@ static void on_timer(struct timer *t)
         conn_on_result(c, c->protocol->timeout(c->session));
         worker_mark_dirty(c->worker, c);
     }
-    if (c->state != CONN_CLOSING)
+    conn_arm(c);
+}
+
+void conn_on_told(struct io_sock *s, size_t unacknowledged)
+{
+    struct conn *c = container_of(s, struct conn, sock);
+    c->is_asking = false;
+    if (c->state == CONN_CLOSING)
+        return;
+    uint64_t acknowledged = c->taken > unacknowledged ? c->taken - unacknowledged : 0;
+    if (pace_look(&c->pace, conn_now_ms(c), acknowledged)) {
         conn_arm(c);
+        return;
+    }
+    c->worker->stats.limit_breaches++;
+    conn_abort(c);
 }
 
 /* ---- states ---- */
@@ -177,6 +206,7 @@ enum weir_err conn_new(struct worker *w, const struct listener *l, int handle)
     weir_gather_init(&c->wire, w->mem);
     worker_add(w, c);
     conn_arm(c);
+    WEIR_PROBE2(conn_open, c->host.id, l->is_tls);
     io_recv_start(&c->sock);
     return WEIR_OK;
 }
@@ -184,6 +214,8 @@ enum weir_err conn_new(struct worker *w, const struct listener *l, int handle)
 void conn_on_closed(struct io_sock *s)
 {
     struct conn *c = container_of(s, struct conn, sock);
+    WEIR_ASSERT(c->state == CONN_CLOSING && !timer_is_armed(&c->timer));
+    WEIR_PROBE1(conn_close, c->host.id);
     worker_remove(c->worker, c);
     if (c->session != NULL)
         c->protocol->close(c->session);

@@ -29,6 +29,7 @@
 #include "io.h"
 #include "listener.h"
 #include "list.h"
+#include "pace.h"
 #include "wheel.h"
 
 struct tls_conn;
@@ -54,7 +55,9 @@ struct conn {
     bool peer_ended;         /* the peer sends nothing more */
     uint8_t preface_len;     /* bytes of the h2 preface seen while the protocol is not known */
     struct timer timer;      /* one for all deadlines, which it compares when it fires */
-    uint64_t progress_ms;    /* when the send in flight began, or last moved */
+    bool is_asking;          /* how the peer takes it has been asked */
+    struct pace pace;        /* whether the peer takes what is due */
+    uint64_t taken;          /* bytes that the kernel took, ever */
     size_t staged_max;       /* bytes of output to stage: what the peer takes in LIMIT_STAGED_MS */
     uint64_t rate_ms;        /* when the measurement of that began */
     size_t rate_bytes;       /* taken since */
@@ -69,13 +72,14 @@ struct conn {
 /* The socket's completions; the worker puts them into its io_events. */
 void conn_on_recv(struct io_sock *s, int res, struct weir_slice data);
 void conn_on_sent(struct io_sock *s, int res);
+void conn_on_told(struct io_sock *s, size_t unacknowledged);
 void conn_on_closed(struct io_sock *s);
 
 /* Take in an accepted handle.  Err: NOMEM, IO: it has been refused. */
 WEIR_MUST_USE
 enum weir_err conn_new(struct worker *w, const struct listener *l, int handle);
 
-/* Pull from the session and send; called by the worker once per turn for a dirty connection. */
+/* Pull from the session and send, if nothing is being sent. */
 void conn_flush(struct conn *c);
 
 /* Go on with the handshake of a connection that waited. */

@@ -5,6 +5,7 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "h2.h"
 #include "http1.h"
@@ -198,6 +199,7 @@ static void conn_recv_end(struct conn *c)
 void conn_on_recv(struct io_sock *s, int res, struct weir_slice data)
 {
     struct conn *c = container_of(s, struct conn, sock);
+    WEIR_PROBE2(input, c->host.id, res);
     if (c->state == CONN_CLOSING) {
         weir_slice_drop(&data);
         return;
@@ -220,5 +222,5 @@ void conn_on_recv(struct io_sock *s, int res, struct weir_slice data)
     if (c->state == CONN_CLOSING)
         return;
     conn_update_input(c);
-    worker_mark_dirty(c->worker, c);
+    conn_flush(c); /* at once: what the answers are made of is still in the processor's cache */
 }

@@ -5,6 +5,7 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "map_guard.h"
 #include "tls_conn.h"
@@ -33,17 +34,20 @@ static void conn_pull(struct conn *c)
 /*
  * Bytes of a buf that wait to be sent cannot be read: their file shrank.  The frames that they are
  * in have been begun, so zeros stand in, and the session sees to it that nobody takes them for the
- * body.  A protocol that cannot do that loses the connection.
+ * body.  A protocol that cannot do that ends the connection before them.
  */
 static void conn_lose(struct conn *c, struct weir_buf *lost)
 {
     struct weir_buf *held = weir_buf_ref(lost); /* the list may drop the last reference */
     enum weir_err err = WEIR_IO;
-    if (c->session != NULL && c->protocol->lose != NULL)
+    if (c->session != NULL)
         err = c->protocol->lose(c->session, lost);
     if (err == WEIR_OK) {
         weir_gather_replace(&c->plain, lost, &c->worker->zeros);
         c->must_pull = true;
+        c->worker->stats.bodies_lost++;
+    } else if (err == WEIR_CLOSED) {
+        weir_gather_cut(&c->plain, lost);
         c->worker->stats.bodies_lost++;
     }
     weir_buf_unref(&held);
@@ -76,12 +80,14 @@ static void conn_on_fault(struct conn *c)
 static void conn_seal(struct conn *c)
 {
     size_t before = c->plain.len;
+    WEIR_PROBE2(seal_begin, c->host.id, before);
     enum weir_err err;
     while ((err = tls_conn_seal(c->tls, &c->plain, &c->wire, conn_wire_max(c))) == WEIR_STREAM) {
         conn_lose_poisoned(c);
         if (c->state >= CONN_LINGERING)
             return;
     }
+    WEIR_PROBE1(seal_end, c->host.id);
     c->host.sent += before - c->plain.len;
     if (err == WEIR_CLOSED) {
         weir_gather_consume(&c->plain, c->plain.len); /* nothing follows an alert */
@@ -96,15 +102,17 @@ static void conn_seal(struct conn *c)
 
 /*
  * Fill the list for the socket.
- * Invariant: must_pull is cleared by what pulls alone.  When `plain` has a rest that did not fit on
- * the wire, the session is asked only after that, and must not be forgotten till then.
+ * Invariant: must_pull is cleared where the session is pulled, or can be no more.  When `plain` has
+ * a rest that did not fit on the wire, the session is asked only after that, and must not be
+ * forgotten till then.
  */
 static void conn_fill(struct conn *c)
 {
-    if (c->state == CONN_OPEN && c->session != NULL && c->plain.len == 0) {
+    bool can_pull = c->state == CONN_OPEN && c->session != NULL;
+    if (!can_pull || c->plain.len == 0)
         c->must_pull = false;
+    if (can_pull && c->plain.len == 0)
         conn_pull(c);
-    }
     if (c->tls != NULL && c->state != CONN_CLOSING)
         conn_seal(c);
     /* What has been sealed has left the session's list, and may let it say more: ends of bodies. */
@@ -129,6 +137,8 @@ static void conn_check_maps(struct conn *c)
 
 void conn_flush(struct conn *c)
 {
+    if (c->state == CONN_CLOSING)
+        return;
     if (c->is_sending) {
         c->must_pull = true;
         conn_arm(c); /* what came in may have set a deadline */
@@ -145,13 +155,13 @@ void conn_flush(struct conn *c)
     conn_update_input(c);
     if (out->len > 0) {
         c->is_sending = true;
-        c->progress_ms = conn_now_ms(c);
+        pace_begin(&c->pace, conn_now_ms(c));
+        WEIR_PROBE2(flush_begin, c->host.id, out->len);
         io_send(&c->sock, out);
     } else if (c->state == CONN_FLUSHING) {
         conn_enter(c, c->peer_ended ? CONN_CLOSING : CONN_LINGERING);
     }
-    if (c->state != CONN_CLOSING)
-        conn_arm(c);
+    conn_arm(c);
 }
 
 /*
@@ -191,6 +201,7 @@ void conn_on_sent(struct io_sock *s, int res)
 {
     struct conn *c = container_of(s, struct conn, sock);
     c->is_sending = false;
+    WEIR_PROBE2(flush_end, c->host.id, res);
     if (c->state == CONN_CLOSING)
         return;
     struct weir_gather *out = conn_out(c);
@@ -205,6 +216,9 @@ void conn_on_sent(struct io_sock *s, int res)
         return;
     }
     weir_gather_consume(out, (size_t)res);
+    c->taken += (uint64_t)res;
+    if (out->len == 0)
+        pace_rest(&c->pace);
     conn_note_rate(c, (size_t)res);
     if (c->tls == NULL)
         c->host.sent += (uint64_t)res;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "internal/bench.h"
 #include "internal/log.h"
 #include "config.h"
 #include "run.h"
@@ -29,6 +30,7 @@ int main(int argc, char **argv)
 {
     open_standard_streams();
     struct config config;
+    BENCH_TAKE_OPTION(&argc, argv);
     switch (config_parse(argc, argv, &config)) {
     case CONFIG_RUN: break;
     case CONFIG_EXIT: return status_after_output(0);

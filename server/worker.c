@@ -9,6 +9,7 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "conn.h"
 #include "mem.h"
 #include "ready_heads.h"
@@ -216,12 +217,14 @@ static void on_waited(void *ctx)
 {
     struct worker *w = ctx;
     clock_tick(&w->clock);
+    WEIR_PROBE1(turn_begin, w);
 }
 
 static const struct io_events worker_events = {
     .on_accept = on_accept,
     .on_recv = conn_on_recv,
     .on_sent = conn_on_sent,
+    .on_told = conn_on_told,
     .on_closed = conn_on_closed,
     .on_wake = on_wake,
     .wait_ms = wait_ms,
@@ -361,8 +364,16 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+/* Workers that gave up fetches, whose threads may still refer to them. */
+static struct worker *abandoned;
+
 static void worker_free(struct worker *w)
 {
+    if (w->gives_up_fetches) {
+        w->abandoned = abandoned;
+        abandoned = w;
+        return;
+    }
     io_free(w->io);
     sem_destroy(&w->started);
     sem_destroy(&w->ended);

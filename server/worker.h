@@ -2,8 +2,8 @@
  * A worker: a thread with its own loop, listeners, memory, clock, timers and file cache.  Nothing
  * of it is shared; others reach it only through its inbox.
  *
- * A turn: take all completions (each marks its connection dirty), fire timers, then let each dirty
- * connection pull and send once.
+ * A turn: take all completions, fire timers, then let each dirty connection pull and send once.  A
+ * connection that bytes have come in for does so at once, others are marked dirty.
  */
 #ifndef SERVER_WORKER_H
 #define SERVER_WORKER_H
@@ -77,19 +77,20 @@ struct worker {
     struct list conns;     /* all connections */
     size_t conn_count;
     uint64_t next_id;
-    struct list dirty;         /* connections to be flushed in this turn, oldest first */
-    struct list handshakes;    /* connections whose handshake waits for its turn */
-    unsigned handshakes_now;   /* handshakes worked on in this turn */
+    struct list dirty;       /* connections to be flushed in this turn, oldest first */
+    struct list handshakes;  /* connections whose handshake waits for its turn */
+    unsigned handshakes_now; /* handshakes worked on in this turn */
+    bool is_crowded;         /* accepting is paused because connections_max is reached */
+    bool is_draining;
+    bool gives_up_fetches; /* waiting for them has ended */
+    bool is_warm;
     struct timer accept_timer; /* ends a pause of accepting */
     uint64_t accept_pause_ms;  /* length of the last pause; 0 when accepting works */
-    bool is_crowded;           /* paused because connections_max is reached */
     struct timer drain_timer;  /* ends the drain */
-    bool is_draining;
     struct timer fetch_timer;  /* ends waiting for fetches */
-    bool gives_up_fetches;     /* it has */
+    struct worker *abandoned;  /* the next one that gives up, left to the end of the process */
     struct fetcher fetcher;    /* io_fetch(), for those who know no loop */
     uint64_t warm_allocations; /* allocations when warm-up ended */
-    bool is_warm;
     struct worker_result result;
 };
 
@@ -108,7 +109,7 @@ enum weir_err worker_start(const struct worker_config *config, struct worker **o
 /* Thread: any. */
 void worker_post(struct worker *w, enum worker_message message);
 
-/* Wait for the end, hand out the result and free the worker. */
+/* Wait for the end, hand out the result and free the worker.  Thread: one for all workers. */
 void worker_join(struct worker *w, struct worker_result *result);
 
 /* For connections. */

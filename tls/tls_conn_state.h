@@ -66,6 +66,13 @@ enum weir_err inbound_content(struct tls_conn *c, struct weir_buf *buf,
 enum weir_err inbound_feed(struct tls_conn *c, struct weir_buf *buf, uint8_t *bytes, size_t len,
                            struct weir_gather *plain);
 
+/*
+ * In builds for measurement: records by OpenSSL instead of by seal_plain().  copy.c.
+ * Err: as tls_conn_seal().
+ */
+enum weir_err copy_seal_plain(struct tls_conn *c, struct weir_gather *plain,
+                              struct weir_gather *wire, size_t budget);
+
 /* Fail by an alert of ours; gives WEIR_PROTO.  fault: a literal. */
 enum weir_err conn_fail(struct tls_conn *c, enum alert alert, const char *fault);
 

@@ -3,15 +3,19 @@
 workloads   what is measured and what is demanded
 servers     who takes part, and how each is started
 site        the files, certificate and ports they share
-setup       Debian packages that are missing
+setup       Debian packages and builds that are missing
 process     CPU time, memory and cores as the kernel accounts them
-clients     h2load, wrk and resume: command lines, and what their output says
-resume      a client that resumes TLS 1.3 sessions, run as a program of its own
+clients     h2load, wrk and weir-load: command lines, and what their output says
 probe       one correct answer per server and workload before any number
 tap         bytes on the wire
-measure     warm-up and interleaved rounds
-stats       medians, spreads, ratios, verdicts
-report      the printed table and report.md
+syscalls    system calls per request
+measure     warm-up and interleaved rounds, then latencies and system calls
+openloop    constant rates;  openreport: their table and plot
+idle        memory of connections that do nothing
+instructions  instructions per request under valgrind, and their budget
+stats       medians, percentiles, spreads, ratios, verdicts
+demands     what follows for each demand
+report      the printed table and report.md;  method: its words on how
 plots, svg  bar charts
 profile, flame  flame graphs
 environment what the figures were measured on

@@ -1,6 +1,7 @@
 """Options, and the order of things."""
 
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -8,23 +9,31 @@ import re
 import signal
 import sys
 import time
+from dataclasses import replace
 
-from . import environment, measure, plots, process, profile, progress, report, servers, setup
+from . import (environment, idle, instructions, measure, openloop, plots, process, profile, progress,
+               report, servers, setup, syscalls)
 from .site import Site
-from .workloads import WORKLOADS
+from .workloads import BACK_ENDS, DEFAULT, IDLE, OPEN_LOOP, WORKLOADS
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 REPOSITORY = BENCH.parent
 
 # Quick: enough to see where things stand, too short to be quoted.
 ROUNDS, SECONDS = 5, 2.0
-QUICK_ROUNDS, QUICK_SECONDS, QUICK_CONNECTS = 3, 0.15, 300
+QUICK_ROUNDS, QUICK_SECONDS, QUICK_CONNECTS = 2, 0.05, 100
+QUICK = (r"^(h2c-(6b|1k|304|range|16k|gz|plain)-c10-m32|h2c-1k-c50-m1|h2-(1k|100k)-c10-m32"
+         r"|h2-100m-c2-m2|h2-(full|resumed)|h1-1k-wrk-c50|open-h2-1k|idle-.*)$")
+
+
+# What is measured in ways of its own, by the names that --only knows.
+OTHERS = [f"idle-{p}" for p in IDLE] + [f"open-{protocol}-{body}" for protocol, body, *_ in OPEN_LOOP]
 
 
 def parse(argv):
     parser = argparse.ArgumentParser(
         prog="bench/run", description="Measure weir and its peers on this machine.",
-        epilog="Workloads: " + ", ".join(w.name for w in WORKLOADS))
+        epilog="--list names the workloads; with --all, all of them.")
     add = parser.add_argument
     add("--weir", metavar="PATH", default=REPOSITORY / "build/release/weir",
         help="weir's binary (default: build/release/weir)")
@@ -33,16 +42,24 @@ def parse(argv):
     add("--peer", metavar="NAME=PATH", action="append", default=[], help="another build of a peer")
     add("--servers", metavar="LIST", help="take part, comma separated: "
         + ", ".join(("weir",) + servers.PEERS) + " (default: all)")
+    add("--back-ends", action="store_true",
+        help="weir with epoll and with io_uring in every workload, not in those alone that say so")
     add("--only", metavar="REGEX", default="", help="workloads whose name matches")
     add("--rounds", type=int, metavar="N", help=f"default {ROUNDS}")
     add("--seconds", type=float, metavar="S", help=f"of load per run (default {SECONDS:g})")
-    add("--quick", action="store_true", help="everything in under 3 minutes, not to be quoted")
+    add("--quick", action="store_true",
+        help="a bit of everything in under 3 minutes, not to be quoted")
+    add("--all", action="store_true", help="every workload there is: hours")
+    add("--stock", action="store_true", help="the peers' stock configurations everywhere")
     add("--server-core", type=int, metavar="N", help="default: the first that may be used")
     add("--client-core", type=int, metavar="N", help="default: the second")
     add("--nice", type=int, metavar="N", default=0,
         help="niceness of servers and clients; below 0 (root) keeps others off a shared machine")
     add("--out", metavar="DIR", type=pathlib.Path, help="default: bench/results/<date and time>")
     add("--profile", metavar="WORKLOAD", help="flame graphs of the servers instead of figures")
+    add("--instructions", action="store_true",
+        help="count instructions per request under valgrind, compare with bench/budget.json")
+    add("--update", action="store_true", help="and write them to bench/budget.json")
     add("--list", action="store_true", help="name the workloads and end")
     add("--no-setup", action="store_true", help="install nothing")
     return parser.parse_args(argv)
@@ -51,40 +68,61 @@ def parse(argv):
 def main(argv):
     options = parse(argv)
     try:
-        chosen = choose_workloads(options.profile or options.only, exact=bool(options.profile))
+        chosen = choose_workloads(options)
         taking_part = choose_servers(options)
         plan = make_plan(options)
     except ValueError as e:
         print(f"bench: {e}", file=sys.stderr)
         return 2
     if options.list:
-        print("\n".join(w.name for w in chosen))
+        print("\n".join([w.name for w in chosen] + OTHERS))
         return 0
+    load = prepare(options)
+    if load is None:
+        return 1
+    if options.instructions:
+        return instructions.run(pathlib.Path(options.weir), load, BENCH / "budget.json",
+                                options.update)
     if not options.no_setup:
-        setup.ensure_packages(BENCH / "packages.txt")
-        taking_part = choose_servers(options)
+        taking_part = choose_servers(options)  # there may be more of them now
     out = options.out or BENCH / "results" / time.strftime("%Y-%m-%d-%H%M%S")
     out.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what we started is stopped
     os.sched_setaffinity(0, {plan.client_core})  # we, too, keep off the server's core
-    with Site() as site:
+    with Site(load) as site:
         site.write_certificate()
-        site.write_files(w.file for w in chosen)
+        site.write_files({w.body for w in chosen} | {"6b", "1k"})
         taking_part = [s.snapshot(site.prefix) for s in taking_part]
         if options.profile:
             return profile.run(chosen[0], taking_part, site, plan, out)
-        return run(chosen, taking_part, site, plan, out, options.quick)
+        taking_part = [s for s in taking_part if not (s.is_weir and s.only)
+                       or s.accepts(site.prefix)]
+        return run(chosen, taking_part, site, plan, out, options)
 
 
-def choose_workloads(pattern, exact=False):
+def prepare(options):
+    """Everything that has to be there; gives the path of weir-load, None without one."""
+    if not options.no_setup:
+        setup.ensure_packages(BENCH / "packages.txt")
+        setup.ensure_builds(REPOSITORY, ("release", "bench"))
+    found = setup.find_load(pathlib.Path(options.weir), REPOSITORY)
+    if found is None:
+        print("bench: weir-load is not built: .ci/build release", file=sys.stderr)
+    return found
+
+
+def choose_workloads(options):
+    pattern = options.profile or options.only
     try:
-        wanted = re.compile(pattern)
+        wanted = re.compile(pattern or (QUICK if options.quick else ""))
     except re.error as e:
         raise ValueError(f"not a regular expression: {pattern} ({e})") from e
-    match = wanted.fullmatch if exact else wanted.search
-    chosen = [w for w in WORKLOADS if match(w.name)]
-    if not chosen:
-        raise ValueError(f"no workload is named {pattern}; --list names them")
+    match = wanted.fullmatch if options.profile else wanted.search
+    others = [] if options.profile else OTHERS
+    chosen = [w for w in (DEFAULT if not pattern and not options.all else WORKLOADS)
+              if match(w.name)]
+    if not chosen and not any(map(match, others)):
+        raise ValueError(f"no workload is named {pattern}; --list --all names them")
     return chosen
 
 
@@ -97,11 +135,18 @@ def choose_servers(options):
     builds = dict(spec.split("=", 1) for spec in options.peer if "=" in spec)
     if len(builds) != len(options.peer) or set(builds) - set(servers.PEERS):
         raise ValueError("--peer takes NAME=PATH with the name of a peer")
-    chosen = [servers.weir(options.weir) if n == "weir" else servers.peer(n, builds.get(n))
-              for n in known if n in names]
     variants = [servers.weir_variant(spec, options.weir) for spec in options.weir_variant]
-    first = 1 if "weir" in names else 0  # variants stand beside weir
-    return chosen[:first] + variants + chosen[first:]
+    chosen = []
+    if "weir" in names:
+        chosen.append(servers.weir(options.weir))
+        chosen += servers.weir_variants(options.weir, REPOSITORY / "build/bench/weir",
+                                        BACK_ENDS if options.back_ends else ())
+    chosen += variants
+    peers = [n for n in servers.PEERS if n in names]
+    chosen += [servers.peer(n, builds.get(n)) for n in peers]
+    chosen += [servers.peer(n, builds.get(n), "stock", not options.stock) for n in peers
+               if servers.has_stock(n)]
+    return chosen
 
 
 def make_plan(options):
@@ -112,7 +157,7 @@ def make_plan(options):
         connects=QUICK_CONNECTS if options.quick else None,
         server_core=server_core if options.server_core is None else options.server_core,
         client_core=client_core if options.client_core is None else options.client_core,
-        niceness=options.nice)
+        niceness=options.nice, tracer=syscalls.tool())
     if plan.rounds < 1 or plan.seconds <= 0:
         raise ValueError("rounds and seconds must be positive")
     allowed = os.sched_getaffinity(0)
@@ -121,27 +166,44 @@ def make_plan(options):
     return plan
 
 
-def run(chosen, taking_part, site, plan, out, quick):
+def run(chosen, taking_part, site, plan, out, options):
     facts = {
         "started": time.strftime("%Y-%m-%d %H:%M:%S %z"),
-        "quick": quick,
+        "quick": options.quick,
         "rounds": plan.rounds,
         "seconds": plan.seconds,
+        "tracer": plan.tracer,
         "environment": environment.describe(site.prefix, plan, REPOSITORY),
         "servers": {s.name: s.version() or "missing" for s in taking_part},
     }
-    total_s = sum(plan.estimate_s(w) * sum(s.why_not(w.protocol) is None for s in taking_part)
-                  for w in chosen)
+    able = [s for s in taking_part if s.binary]
+    open_plan = replace(plan, rounds=min(plan.rounds, 3 if not options.quick else 1))
+    wanted = re.compile(options.only or (QUICK if options.quick else ""))
+    open_loops = [o for o in OPEN_LOOP if wanted.search(f"open-{o[0]}-{o[1]}")]
+    idles = [p for p in IDLE if wanted.search(f"idle-{p}")]
+    total_s = sum(plan.estimate_s(w) for w in chosen for s in able
+                  if s.takes_part(w) and s.why_not(w) is None)
+    total_s += len(open_loops) * openloop.estimate_s(
+        sum(not s.is_weir and not s.is_stock for s in able), open_plan)
+    total_s += len(idles) * idle.SECONDS * sum(not s.only and not s.is_stock for s in able)
     show = progress.Progress(total_s)
-    show.line(f"bench: {len(chosen)} workloads, {len(taking_part)} servers, {plan.rounds} rounds,"
+    show.line(f"bench: {len(chosen)} workloads, {len(able)} servers, {plan.rounds} rounds,"
               f" about {progress.clock(total_s)}; results in {os.path.relpath(out)}")
     results = report.Results(facts, chosen, [s.name for s in taking_part])
     try:
-        for number, workload in enumerate(chosen, 1):
-            show.heading(f"[{number}/{len(chosen)}] {workload.name}")
-            results.add(measure.measure(workload, taking_part, site, plan, show))
-            for line in report.brief(results, workload):
-                show.line("    " + line)
+        number = 0
+        for group in groups(chosen):
+            number += len(group)
+            show.heading(f"[{number}/{len(chosen)}] {', '.join(w.name for w in group)}")
+            results.add(measure.measure(group, taking_part, site, plan, show))
+            for workload in group:
+                for line in report.brief(results, workload):
+                    show.line("    " + line)
+            write(results, out)
+        for protocol in idles:
+            results.idle += idle.measure(protocol, taking_part, site, plan, show)
+        for spec in open_loops:
+            results.open_loop += openloop.measure(spec, taking_part, site, open_plan, show)
             write(results, out)
     except KeyboardInterrupt:
         show.line("bench: interrupted; what was measured is kept")
@@ -151,7 +213,13 @@ def run(chosen, taking_part, site, plan, out, quick):
         results.facts["load_average_after"] = os.getloadavg()
         write(results, out)
         print("\n" + report.table(results))
-    return 1 if any(c.state == "error" for c in results.cells.values()) else 0
+    return 1 if results.errors() else 0
+
+
+def groups(chosen):
+    """Workloads of one group, which take turns; all others by themselves."""
+    keyed = itertools.groupby(chosen, key=lambda w: w.group or w.name)
+    return [list(group) for _, group in keyed]
 
 
 def write(results, out):

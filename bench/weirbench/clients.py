@@ -10,13 +10,15 @@ import pathlib
 import re
 import resource
 import subprocess
-import sys
 from dataclasses import dataclass
+
+from . import workloads
 
 SUITE = "TLS_AES_128_GCM_SHA256"
 GROUP = "X25519"
 # Groups of the key exchange: what h2load is told, and the word by which it reports them.
 GROUPS = {"X25519": "X25519", "P-256": "ECDH prime256v1"}
+PIPELINE = pathlib.Path(__file__).resolve().parent.parent / "pipeline.lua"
 
 
 class Wrong(Exception):
@@ -40,45 +42,106 @@ class Finished:
     command: list
 
 
-def command(workload, url, amount, site, group=GROUP):
-    """(argv, environment) of the client; `amount` is requests for all but wrk, seconds for it."""
-    env = dict(os.environ)
-    if workload.client == "h2load":
-        argv = ["h2load", f"-n{amount}", f"-c{min(workload.connections, amount)}",
-                f"-m{workload.streams}", f"--tls13-ciphers={SUITE}", f"--groups={group}"]
-        if workload.protocol in ("h1", "h1s"):
-            argv.append("--h1")
-        return argv + [url], env
-    if workload.client == "wrk":
-        return ["wrk", "-t1", f"-c{workload.connections}", f"-d{amount}", url], env
-    program = pathlib.Path(__file__).with_name("resume.py")
-    env["OPENSSL_CONF"] = str(site.openssl_conf(SUITE, group))
-    return [sys.executable, str(program), f"--connections={amount}",
-            f"--lanes={workload.connections}", f"--size={workload.size}", url], env
+def command(workload, port, amount, site, group=GROUP, log=None):
+    """argv of the client; `amount` is requests for all but wrk, seconds for it."""
+    make = {"h2load": _h2load, "wrk": _wrk, "load": _load}[workload.client]
+    return make(workload, port, amount, site, group, log)
 
 
-def run(running, workload, amount, site, place, timeout_s, port=None):
+def _urls(workload, port):
+    scheme = "https" if workload.tls else "http"
+    return [f"{scheme}://127.0.0.1:{port}{path}" for path in workload.content.paths]
+
+
+def _h2load(workload, port, amount, _site, group, log):
+    argv = ["h2load", f"-n{amount}", f"-c{min(workload.connections, amount)}",
+            f"-m{workload.streams}", f"--tls13-ciphers={SUITE}", f"--groups={group}"]
+    argv += [f"--header={field}" for field in workload.content.fields]
+    if workload.protocol in ("h1", "h1s"):
+        argv.append("--h1")
+    if log:
+        argv.append(f"--log-file={log}")
+    return argv + _urls(workload, port)
+
+
+def _wrk(workload, port, amount, _site, _group, _log):
+    argv = ["wrk", "-t1", f"-c{workload.connections}", f"-d{amount}"]
+    if workload.streams > 1:
+        return argv + [f"-s{PIPELINE}", _urls(workload, port)[0], "--", str(workload.streams)]
+    return argv + _urls(workload, port)[:1]
+
+
+def _load(workload, port, amount, site, group, log):
+    return load_command(workload, port, site, group, (
+        f"--connections={min(workload.connections, amount)}", f"--streams={workload.streams}",
+        f"--requests={amount}", *(["--per-connection=1"] if workload.connects else []),
+        *(["--resume"] if workload.resume else []), *([f"--log={log}"] if log else [])))
+
+
+def load_command(workload, port, site, group, more):
+    """weir-load for the files and answers of the workload; `more` says how many and how fast."""
+    content = workload.content
+    argv = [str(site.load), f"--root={site.root}", f"--status={content.status}"]
+    if len(content.paths) > 1:
+        argv.append(f"--paths={site.paths_file(workload.body)}")
+    else:
+        argv.append(f"--path={content.paths[0]}")
+    if workload.body == "many":
+        argv += [f"--pattern={workloads.MANY_SIZE}", f"--shuffle={amount_seed(more)}"]
+    if content.coding:
+        argv.append(f"--suffix={'.gz' if content.coding == 'gzip' else '.br'}")
+    elif content.file and content.sizes[0]:
+        argv.append(f"--body={site.root / content.file}:{content.start}:{content.sizes[0]}")
+    argv += [f"--field={field}" for field in content.fields]
+    if workload.protocol in ("h1", "h1s"):
+        argv.append("--http1")
+    if workload.tls:
+        argv += ["--tls", f"--suite={SUITE}", f"--group={group}"]
+    return [*argv, *more, str(port)]
+
+
+def amount_seed(more):
+    """Of the order of a set of files: the same for all servers that are asked for as much."""
+    return 1 + sum(map(len, more))
+
+
+def run(running, workload, amount, site, place, timeout_s, port=None, log=None, under=()):
     """Run the workload's client to its end in its `place`, and check what it reports.
 
-    It asks the server `running`, or whoever relays for it on `port`.
+    It asks the server `running`, or whoever relays for it on `port`. `under` is put before it all.
     """
     group = running.server.recipe.group
-    argv, env = command(workload, running.url_of(workload, port), amount, site, group)
-    before = _children_cpu_seconds()
+    argv = command(workload, port or running.port, amount, site, group, log)
+    before = children_cpu_seconds()
+    done = finished_process([*under, *place, *argv], timeout_s, argv[0])
+    cpu = children_cpu_seconds() - before
+    outcome = PARSERS[workload.client](done, workload, amount, group)
+    return Finished(outcome, cpu, done, argv)
+
+
+def finished_process(argv, timeout_s, name):
+    """Standard output of a program that must succeed."""
+    name = os.path.basename(name)
     try:
-        done = subprocess.run([*place, *argv], env=env, check=False,
-                              capture_output=True, text=True, timeout=timeout_s)
+        done = subprocess.run(argv, check=False, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=timeout_s)
     except subprocess.TimeoutExpired as e:
-        raise Wrong(f"{argv[0]} was not done after {timeout_s:.0f} s") from e
-    cpu = _children_cpu_seconds() - before
+        raise Wrong(f"{name} was not done after {timeout_s:.0f} s") from e
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        raise Wrong(f"{argv[0]} failed with {done.returncode}: {' '.join(last)}")
-    outcome = PARSERS[workload.client](done.stdout, workload, amount, group)
-    return Finished(outcome, cpu, done.stdout, argv)
+        raise Wrong(f"{name} failed with {done.returncode}: {' '.join(last)}")
+    return done.stdout
 
 
-def _children_cpu_seconds():
+def check_bytes(running, workload, site, place, requests):
+    """So many answers compared byte for byte, whatever the workload's client looks at."""
+    connections = min(4, requests)
+    argv = load_command(workload, running.port, site, running.server.recipe.group, (
+        f"--connections={connections}", "--streams=4", f"--requests={requests}"))
+    parse_load(finished_process([*place, *argv], 60, argv[0]), None, requests)
+
+
+def children_cpu_seconds():
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -106,15 +169,17 @@ def parse_h2load(text, workload, amount, group=GROUP):
     total, started, done, good, failed, errored, timeout = map(int, _find(
         r"^requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, (\d+) failed,"
         r" (\d+) errored, (\d+) timeout", text, "the count of requests"))
-    (ok,) = map(int, _find(r"^status codes: (\d+) 2xx", text, "the count of statuses"))
-    if not total == started == done == good == ok == amount or failed or errored or timeout:
-        raise Wrong(f"of {amount} requests {done} done, {ok} with 2xx, {failed} failed,"
-                    f" {errored} errored, {timeout} timed out")
+    classes = list(map(int, _find(r"^status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx",
+                                  text, "the count of statuses")))
+    right = classes[workload.content.status // 100 - 2]
+    if not total == started == done == good == right == amount or failed or errored or timeout:
+        raise Wrong(f"of {amount} requests {done} done, {right} with the right status, {failed}"
+                    f" failed, {errored} errored, {timeout} timed out")
     frames, headers, data = map(int, _find(
         r"^traffic: \S+ \((\d+)\) total, \S+ \((\d+)\) headers .*?, \S+ \((\d+)\) data",
         text, "the traffic"))
-    if data != amount * workload.size:
-        raise Wrong(f"{data} bytes of bodies instead of {amount * workload.size}")
+    if data != workload.bytes_of(amount):
+        raise Wrong(f"{data} bytes of bodies instead of {workload.bytes_of(amount)}")
     if workload.tls:
         _check_tls(text, group)
     (seconds,) = _find(r"^finished in ([^,]+),", text, "the time")
@@ -135,32 +200,34 @@ def parse_wrk(text, workload, _amount, _group=None):
         raise Wrong(errors.group())
     requests = int(requests)
     read = parse_bytes(read)
-    if requests == 0 or read * 1.01 < requests * workload.size:  # wrk rounds to two places
+    if requests == 0 or read * 1.01 < workload.bytes_of(requests):  # wrk rounds to two places
         raise Wrong(f"{requests} responses of {workload.size} bytes, but {read:.0f} bytes read")
     return Outcome(requests, parse_seconds(seconds))
 
 
-def parse_resume(text, workload, amount, _group=None):
+def read_load(text):
+    """What weir-load says, an object, which has compared every byte."""
     try:
         said = json.loads(text)
     except ValueError as e:
-        raise Wrong("no JSON from the resuming client") from e
+        raise Wrong("no JSON from weir-load") from e
     if said["error"]:
         raise Wrong(said["error"])
-    first = min(workload.connections, amount)  # the first of each lane has nothing to resume
-    if said["connections"] != amount or said["resumed"] != amount - first:
-        raise Wrong(f"{said['resumed']} of {said['connections']} connections resumed,"
-                    f" {amount - first} of {amount} expected")
-    if said["suites"] != [SUITE] or said["versions"] != ["TLSv1.3"]:
-        raise Wrong(f"negotiated {said['versions']}, {said['suites']}")
-    return Outcome(amount, said["seconds"], amount * workload.size)
+    return said
 
 
-CLIENTS = {"h2load": "h2load", "wrk": "wrk", "resume": None}  # and the program each needs
-PARSERS = {"h2load": parse_h2load, "wrk": parse_wrk, "resume": parse_resume}
+def parse_load(text, workload, amount, _group=None):
+    said = read_load(text)
+    if said["requests"] != amount:
+        raise Wrong(f"{said['requests']} requests instead of {amount}")
+    if workload is not None and workload.connects:
+        # the first connection of each lane has nothing to resume
+        resumed = amount - min(workload.connections, amount) if workload.resume else 0
+        if (said["connections"], said["resumed"]) != (amount, resumed):
+            raise Wrong(f"{said['resumed']} of {said['connections']} connections resumed,"
+                        f" {resumed} of {amount} expected")
+    return Outcome(amount, said["seconds"], said["bytes"])
 
 
-def steps(workload):
-    """Amounts are multiples of this: every stream of every connection does the same work."""
-    return 1 if workload.client == "wrk" else workload.in_flight
-
+CLIENTS = {"h2load": "h2load", "wrk": "wrk", "load": None}  # and the program each needs
+PARSERS = {"h2load": parse_h2load, "wrk": parse_wrk, "load": parse_load}

@@ -1,21 +1,27 @@
-"""Warm-up and interleaved rounds of one workload over all servers.
+"""Warm-up and interleaved rounds of a group of workloads, usually one, over all servers.
 
 All servers are up at once and pinned to one core; only the one whose turn it is has work. Round by
 round each gets its turn (A B C A B C ...), so whatever drifts on this machine hits all alike.
 """
 
+import array
 import contextlib
 import math
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from . import clients, probe, process, servers as servers_, stats, tap
+from . import clients, probe, process, servers as servers_, stats, syscalls, tap
 
 TRIAL_S = 0.1  # a calibrating run must last that long to be believed
-STARTUP_S = 1.0  # planned per server and workload: start, probe, tap
+STARTUP_S = 0.8  # planned per server and workload: start, probe, tap
 TAP_REQUESTS = 2000
 TAP_BYTES = 64 << 20
 TAP_CONNECTS = 50
+CHECKED = 20  # answers compared byte for byte before each round
+CHECKED_BYTES = 4 << 20  # but no more than that, and one at least
+LONG_BODY = 1 << 20
+FEW = 100
+EXTRA_S = 0.15  # planned for a run's surroundings: the check, the wait until all is quiet
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,7 @@ class Plan:
     server_core: int
     client_core: int
     niceness: int = 0
+    tracer: str | None = None  # what counts system calls: perf, strace or nothing
 
     @property
     def server_place(self):
@@ -40,9 +47,10 @@ class Plan:
         run = self.seconds
         if workload.connects:
             run = self.amount_of_connects(workload) * 1e-3
+        behind = run * 2.1  # latencies, system calls
         if workload.client == "wrk":
             run = max(1, round(run))
-        return STARTUP_S + run / 2 + self.rounds * (run + 0.1)
+        return STARTUP_S + run / 2 + self.rounds * (run + EXTRA_S) + behind
 
     def amount_of_connects(self, workload):
         return min(workload.connects, self.connects or workload.connects)
@@ -85,6 +93,8 @@ class Cell:
     samples: list = field(default_factory=list)
     amount: int = 0  # requests (wrk: seconds) of each run
     odd_group: str = ""  # of the key exchange, where it is not the one that all should use
+    latency_us: dict = field(default_factory=dict)  # p50, p90, p99, p99.9 of a logged run
+    syscalls: float | None = None  # per request
     wire_in: float | None = None  # bytes to the client per response, TLS included
     wire_out: float | None = None
     fields: list = field(default_factory=list)  # the header of the probe's response
@@ -132,30 +142,48 @@ class Cell:
         return out
 
 
-def measure(workload, servers, site, plan, progress):
-    """One Cell for each server, in order; none is left out, whatever goes wrong."""
-    cells = [Cell(workload.name, server.name) for server in servers]
-    cost = plan.estimate_s(workload)
+def measure(workloads, servers, site, plan, progress):
+    """One Cell for each workload and server, in order; none is left out, whatever goes wrong."""
+    cells, turns = [], []
     with contextlib.ExitStack() as stack:
-        pairs = []
-        for cell, server in zip(cells, servers):
-            running = _start(cell, server, workload, site, plan, stack)
-            if running:
-                pairs.append((cell, running))
-            elif cell.state == "error":
-                progress.worked(cost)
-        for cell, running in pairs:
-            progress.now(f"{workload.name}  {cell.server}  warm-up")
-            with _errors_end(cell):
-                _prepare(cell, running, workload, site, plan)
-        for turn in range(plan.rounds):
-            for cell, running in pairs:
-                if cell.state == "ok":
-                    progress.now(f"{workload.name}  {cell.server}  round {turn + 1}/{plan.rounds}")
-                    with _errors_end(cell):
-                        _round(cell, running, workload, site, plan)
-                progress.worked(cost / plan.rounds)
+        for workload in workloads:
+            for server in servers:
+                if not server.takes_part(workload):
+                    continue
+                cell = Cell(workload.name, server.name)
+                cells.append(cell)
+                running = _start(cell, server, workload, site, plan, stack)
+                if running:
+                    turns.append(Turn(workload, cell, running))
+                elif cell.state == "error":
+                    progress.worked(plan.estimate_s(workload))
+        for turn in turns:
+            progress.now(f"{turn.workload.name}  {turn.cell.server}  warm-up")
+            with _errors_end(turn.cell):
+                _prepare(turn.cell, turn.running, turn.workload, site, plan)
+        for number in range(plan.rounds):
+            for turn in turns:
+                progress.now(f"{turn.workload.name}  {turn.cell.server}"
+                             f"  round {number + 1}/{plan.rounds}")
+                if turn.cell.state == "ok":
+                    with _errors_end(turn.cell):
+                        _round(turn.cell, turn.running, turn.workload, site, plan)
+                progress.worked(plan.estimate_s(turn.workload) / (plan.rounds + 1))
+        for turn in turns:
+            progress.now(f"{turn.workload.name}  {turn.cell.server}  latencies, system calls")
+            if turn.cell.state == "ok":
+                with _errors_end(turn.cell):
+                    _latencies(turn, site, plan)
+                    _system_calls(turn, site, plan)
+            progress.worked(plan.estimate_s(turn.workload) / (plan.rounds + 1))
     return cells
+
+
+@dataclass(frozen=True)
+class Turn:
+    workload: object
+    cell: Cell
+    running: object
 
 
 @contextlib.contextmanager
@@ -167,7 +195,7 @@ def _errors_end(cell):
 
 
 def _start(cell, server, workload, site, plan, stack):
-    why_not = server.why_not(workload.protocol)
+    why_not = server.why_not(workload)
     if why_not:
         cell.state = why_not
         cell.reason = f"no program {server.wanted}" if why_not == "missing" else ""
@@ -183,7 +211,10 @@ def _start(cell, server, workload, site, plan, stack):
 
 def _prepare(cell, running, workload, site, plan):
     """Right answer, bytes on the wire, amount of work per run, warm-up."""
-    cell.fields = probe.check(workload, running.url, site.hashes[workload.file], site.prefix)
+    cell.fields = probe.check(workload, running.url, site.expected(workload.body), site.prefix)
+    paths = len(workload.content.paths)
+    if 1 < paths <= CHECKED:
+        clients.check_bytes(running, workload, site, plan.client_place, paths)
     if workload.client != "wrk":
         _tap(cell, running, workload, site, plan)
     cell.amount = warm_up(running, workload, site, plan, plan.seconds)
@@ -192,8 +223,12 @@ def _prepare(cell, running, workload, site, plan):
 def _tap(cell, running, workload, site, plan):
     if workload.connects:
         amount = TAP_CONNECTS
+    elif workload.size >= LONG_BODY:
+        workload = replace(workload, connections=1, streams=1)
+        amount = 1
     else:
-        amount = max(1, min(TAP_REQUESTS, TAP_BYTES // workload.size))
+        amount = max(1, min(TAP_REQUESTS, TAP_BYTES // max(workload.size, 1)))
+        amount = _round_up(amount, workload)
     with tap.Tap(running.port) as counter:
         clients.run(running, workload, amount, site, plan.client_place, 60, port=counter.port)
     cell.wire_in = counter.to_client / amount
@@ -202,8 +237,8 @@ def _tap(cell, running, workload, site, plan):
 
 def _round_up(amount, workload):
     if workload.connects:
-        return max(workload.connections if workload.client == "resume" else 1, round(amount))
-    step = clients.steps(workload)
+        return max(workload.connections if workload.resume else 1, round(amount))
+    step = workload.step
     return max(1, math.ceil(amount / step)) * step
 
 
@@ -229,15 +264,17 @@ def _calibrate(running, workload, site, plan, seconds):
         amount = _round_up(amount * max(grow, 2.0), workload)
 
 
-def _run(running, workload, amount, site, plan):
+def _run(running, workload, amount, site, plan, **more):
     timeout_s = 60 + 20 * plan.seconds
-    finished = clients.run(running, workload, amount, site, plan.client_place, timeout_s)
+    finished = clients.run(running, workload, amount, site, plan.client_place, timeout_s, **more)
     if not running.alive():
         raise clients.Wrong(f"the server ended: {running.last_words()}")
     return finished
 
 
 def _round(cell, running, workload, site, plan):
+    checked = max(1, min(CHECKED, CHECKED_BYTES // max(workload.size, 1)))
+    clients.check_bytes(running, workload, site, plan.client_place, checked)
     pids = running.pids()
     process.settle(pids)
     process.reset_peak_memory(pids)
@@ -265,3 +302,58 @@ def _round(cell, running, workload, site, plan):
         peak_rss_kib=peak, anon_rss_kib=anon,
         data_bytes=outcome.data_bytes, frame_bytes=outcome.frame_bytes,
         header_bytes=outcome.header_bytes))
+
+
+def _latencies(turn, site, plan):
+    """From the log of every request, of a client that writes one: h2load where the rounds had wrk."""
+    workload, cell = turn.workload, turn.cell
+    if workload.connects:
+        return  # the log would hold requests, and these are about handshakes
+    amount = cell.amount
+    if amount < FEW and workload.client != "wrk":
+        return  # their percentiles would be those of nothing
+    if workload.client == "wrk":
+        workload = replace(workload, client="h2load")
+        amount = _round_up(cell.summary("rate").median * plan.seconds, workload)
+    log = site.prefix / "latency.log"
+    log.unlink(missing_ok=True)
+    _run(turn.running, workload, amount, site, plan, log=log)
+    logged = read_log(log, workload.client)
+    if len(logged) != amount:
+        raise clients.Wrong(f"{len(logged)} latencies of {amount} requests were logged")
+    cell.latency_us = stats.percentiles(logged)
+
+
+def read_log(path, client):
+    """Microseconds, one value for each request."""
+    if client == "load":
+        values = array.array("Q", path.read_bytes())
+        return [ns / 1000 for ns in values]
+    return [int(line.rpartition(b"\t")[2]) for line in path.read_bytes().splitlines()]
+
+
+def _system_calls(turn, site, plan):
+    """Per request: what a run costs beyond one of a third of its length, so without connecting."""
+    if plan.tracer is None:
+        return
+    workload, cell = turn.workload, turn.cell
+    if workload.connects or workload.size >= LONG_BODY:  # connecting is the work, or nothing beside it
+        calls, finished = _traced(turn, cell.amount, site, plan)
+        cell.syscalls = calls / finished.outcome.requests
+        return
+    if workload.client == "wrk":
+        workload = replace(workload, client="load")
+        turn = replace(turn, workload=workload)
+        amount = cell.summary("rate").median * plan.seconds
+    else:
+        amount = cell.amount
+    short = _round_up(amount / 4, workload)
+    less, _ = _traced(turn, short, site, plan)
+    more, _ = _traced(turn, 3 * short, site, plan)
+    cell.syscalls = max(more - less, 0) / (2 * short)
+
+
+def _traced(turn, amount, site, plan):
+    return syscalls.count(
+        plan.tracer, turn.running.pids(), site.prefix,
+        lambda under: _run(turn.running, turn.workload, amount, site, plan, under=under))

@@ -3,7 +3,7 @@
 Workloads differ by five orders of magnitude, so each has a panel and a scale of its own.
 """
 
-from . import report
+from . import openreport, report
 from .svg import Drawing, text_width
 from .workloads import PROTOCOLS
 
@@ -32,15 +32,15 @@ def all_plots(results):
                      if w.protocol == protocol and results.ok_cells(w)]
         if workloads:
             plots[report.plot_name(protocol)] = cpu_bars(results, protocol, workloads)
-    if any(results.ratio(w) for w in results.measured()):
+    if any(results.main_finding(w).ratio for w in results.measured()):
         plots["ratio.svg"] = ratios(results)
-    return plots
+    return plots | openreport.plots(results)
 
 
 def cpu_bars(results, protocol, workloads):
     columns = min(2, len(workloads))
     rows = -(-len(workloads) // columns)
-    panel_h = PANEL_HEAD + ROW * len(results.servers) + PANEL_FOOT
+    panel_h = PANEL_HEAD + ROW * len(results.main_servers()) + PANEL_FOOT
     width = 2 * MARGIN + columns * PANEL_W + (columns - 1) * GAP
     height = TOP + rows * panel_h + MARGIN / 2
     title = f"Server CPU time, {PROTOCOLS[protocol][2]}"
@@ -58,11 +58,13 @@ def cpu_bars(results, protocol, workloads):
 
 def _shape(workload):
     if workload.connects:
-        kind = "resumed" if workload.client == "resume" else "full"
+        kind = "resumed" if workload.resume else "full"
         return f"{kind} handshakes", "per connection"
-    size = workload.file.partition(".")[0]
-    words = {"6b": "6 B", "1k": "1 KiB", "10k": "10 KiB", "100k": "100 KiB", "100m": "100 MiB"}
-    return words.get(size, size), f"{workload.connections} × {workload.streams} in flight"
+    words = {"6b": "6 B", "1k": "1 KiB", "10k": "10 KiB", "16k": "16 KiB", "100k": "100 KiB",
+             "1m": "1 MiB", "100m": "100 MiB", "range": "16 KiB of 100 MiB", "gz": "10 KiB, .gz",
+             "plain": "10 KiB, no .gz", "many": "100,000 files", "mix": "20 files"}
+    return (words.get(workload.body, workload.body),
+            f"{workload.connections} × {workload.streams} in flight")
 
 
 def _panel(d, results, workload, x, y):
@@ -70,32 +72,33 @@ def _panel(d, results, workload, x, y):
     soft = {"dx": 10, "font_size": 12, "font_weight": 400, "fill": SOFT}
     d.text(x, y + 16, head, (shape, soft), font_size=15, font_weight=600, fill=INK)
     _panel_verdict(d, results, workload, x + PANEL_W, y + 16)
-    cells = results.ok_cells(workload)
-    rival = results.rival(workload)
-    most = max(c.summary("cpu_us").high for c in cells.values())
+    cells = {n: c for n, c in results.ok_cells(workload).items() if n in results.main_servers()}
+    found = results.main_finding(workload)
+    rival = cells.get(found.against)
+    most = max((c.summary("cpu_us").high for c in cells.values()), default=1)
     demanded = None
-    if workload.target and rival:
-        demanded = workload.target * rival.summary("cpu_us").median
+    if found.limit and rival:
+        demanded = found.limit * rival.summary("cpu_us").median
         most = max(most, demanded)
     left, right = x + NAME_W, x + PANEL_W - VALUE_W
     scale = (right - left) / most
     top = y + PANEL_HEAD - 16
     if demanded:
-        _demand(d, left + demanded * scale, top, top + ROW * len(results.servers), left,
-                f"demanded: {workload.target:.2f} of {rival.server}")
-    d.line(left, top, left, top + ROW * len(results.servers), stroke=FAINT, stroke_width=1)
-    for i, server in enumerate(results.servers):
+        _demand(d, left + demanded * scale, top, top + ROW * len(results.main_servers()), left,
+                f"demanded: {found.limit:.2f} of {rival.server}")
+    d.line(left, top, left, top + ROW * len(results.main_servers()), stroke=FAINT, stroke_width=1)
+    for i, server in enumerate(results.main_servers()):
         middle = top + ROW * (i + 0.5)
         _bar(d, results.cell(workload, server), server, rival, (x, left, middle, scale))
 
 
 def _panel_verdict(d, results, workload, right, y):
-    found, word = results.ratio(workload), results.verdict(workload)
+    finding = results.main_finding(workload)
+    found, word = finding.ratio, finding.verdict
     if not found:
         return
-    rival = results.rival(workload).server
     colour = SOFT if word is None else MET if word.startswith("met") else MISSED
-    says = f"{found.value:.2f} of {rival}" + (f", {word}" if word else "")
+    says = f"{found.value:.2f} of {finding.against}" + (f", {word}" if word else "")
     d.text(right, y, says, font_size=12, font_weight=600, fill=colour, text_anchor="end")
 
 
@@ -132,9 +135,9 @@ def _demand(d, at, top, bottom, left, says):
 
 def ratios(results):
     """One line per workload: weir's share of the peer's CPU time, and the most it may be."""
-    workloads = [w for w in results.measured() if results.ratio(w)]
-    most = max([1.25] + [results.ratio(w).high * 1.05 for w in workloads])
-    left, right = MARGIN + 110, 760
+    workloads = [w for w in results.measured() if results.main_finding(w).ratio]
+    most = max([1.25] + [results.main_finding(w).ratio.high * 1.05 for w in workloads])
+    left, right = MARGIN + 150, 800
     scale = (right - left) / most
     bottom = TOP + 30 * len(workloads)
     d = Drawing(right + 200, bottom + 50, "weir's CPU time as a share of the peer's")
@@ -153,15 +156,16 @@ def ratios(results):
 
 def _ratio_row(d, results, workload, place):
     left, right, y, scale = place
-    found, word = results.ratio(workload), results.verdict(workload)
+    finding = results.main_finding(workload)
+    found, word = finding.ratio, finding.verdict
     colour = SOFT if word is None else MET if word.startswith("met") else MISSED
     d.text(left - 12, y + 4.5, workload.name, font_size=13, text_anchor="end", fill=INK)
-    if workload.target:
-        at = left + workload.target * scale
+    if finding.limit:
+        at = left + finding.limit * scale
         d.line(at, y - 10, at, y + 10, stroke=DEMAND, stroke_width=3)
     d.line(left + found.low * scale, y, left + found.high * scale, y, stroke=colour,
            stroke_width=1.5)
     d.circle(left + found.value * scale, y, 5, fill=colour,
              tip=f"{workload.name}: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
-    says = f"{found.value:.2f} of {results.rival(workload).server}" + (f", {word}" if word else "")
+    says = f"{found.value:.2f} of {finding.against}" + (f", {word}" if word else "")
     d.text(right + 16, y + 4.5, says, font_size=12, fill=colour)

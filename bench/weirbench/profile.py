@@ -19,7 +19,9 @@ def run(workload, taking_part, site, plan, out):
         return 1
     written = 0
     for server in taking_part:
-        why_not = server.why_not(workload.protocol)
+        if server.only:
+            continue
+        why_not = server.why_not(workload)
         if why_not:
             print(f"{server.name:12} {why_not}")
             continue
@@ -28,7 +30,7 @@ def run(workload, taking_part, site, plan, out):
         except (clients.Wrong, servers_.CannotStart, OSError) as e:
             print(f"{server.name:12} error: {e}")
             continue
-        name = f"{workload.name}.{server.name.replace('/', '_').replace(':', '-')}"
+        name = f"{workload.name}.{server.file_name}"
         title = f"{server.name} under {workload.name}"
         note = f"cpu-clock at {FREQUENCY} Hz; blue: kernel; hover for shares"
         (out / f"{name}.folded").write_text(flame.folded_text(stacks))
@@ -60,14 +62,14 @@ def _record(site, rest):
 
 def _sample(server, workload, site, plan):
     with server.start(site, workload, plan.server_place) as running:
-        probe.check(workload, running.url, site.hashes[workload.file], site.prefix)
+        probe.check(workload, running.url, site.expected(workload.body), site.prefix)
         amount = measure.warm_up(running, workload, site, plan, SECONDS)
         group = server.recipe.group
-        argv, env = clients.command(workload, running.url, amount, site, group)
+        argv = clients.command(workload, running.port, amount, site, group)
         pids = ",".join(map(str, running.pids()))
         # With both a list of processes and a command, perf samples the first while the second runs.
         load = ["--pid", pids, "--", *plan.client_place, *argv]
-        done = subprocess.run(_record(site, load), env=env, capture_output=True, text=True,
+        done = subprocess.run(_record(site, load), capture_output=True, text=True,
                               check=False, timeout=300)
         if done.returncode != 0:
             raise clients.Wrong(f"perf record: {done.stderr.strip()}")

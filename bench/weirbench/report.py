@@ -1,9 +1,10 @@
 """What was found: the printed table, report.md, results.json and the raw output of the clients."""
 
-from dataclasses import asdict
+import json
+from dataclasses import asdict, replace
 
-from . import stats
-from .workloads import PROTOCOLS
+from . import demands, method, openreport, stats
+from .workloads import NOT_YET, PROTOCOLS, Demand
 
 MARKS = {
     "c": "the client was the limit: requests per second are a lower bound (server below"
@@ -14,12 +15,18 @@ MARKS = {
 }
 
 
+# io_uring may cost no more than this in workloads where it is not demanded to cost less.
+BACK_ENDS_ALIKE = Demand(1.05, "weir:epoll", "weir:uring")
+
+
 class Results:
     """All cells of a run, and what follows from them."""
 
     def __init__(self, facts, workloads, servers):
         self.facts, self.workloads, self.servers = facts, workloads, servers
         self.cells = {}  # (workload's name, server's name): Cell
+        self.idle = []
+        self.open_loop = []
 
     def add(self, cells):
         for cell in cells:
@@ -35,44 +42,48 @@ class Results:
         cells = (self.cell(workload, s) for s in self.servers)
         return {c.server: c for c in cells if c is not None and c.ok}
 
-    def weirs(self):
-        return [s for s in self.servers if is_weir(s)]
+    def main_servers(self):
+        """weir and the tuned peers; variants and stock configurations have tables of their own."""
+        return [s for s in self.servers if ":" not in s]
 
     def rival(self, workload):
-        """The peer that counts: the named one, else the one that costs least."""
-        peers = {n: c for n, c in self.ok_cells(workload).items() if not is_weir(n)}
-        if workload.against:
-            return peers.get(workload.against)
-        name = stats.best({n: c.summary("cpu_us").median for n, c in peers.items()})
-        return peers.get(name)
+        """The tuned peer that costs least."""
+        peers = {n: c for n, c in self.ok_cells(workload).items() if ":" not in n and n != "weir"}
+        return peers.get(stats.best({n: c.summary("cpu_us").median for n, c in peers.items()}))
 
-    def ratio(self, workload, name="weir"):
-        """Of a weir to the rival, or None where one of them has no figure."""
-        ours, theirs = self.ok_cells(workload).get(name), self.rival(workload)
-        if ours is None or theirs is None:
-            return None
-        return stats.ratio(ours.cpu_us, theirs.cpu_us)
+    def findings(self, workload):
+        """One for each demand; without any, how weir stands to the best peer."""
+        found = [demands.find(self, workload, d) for d in workload.demands]
+        if {"weir:epoll", "weir:uring"} <= set(self.ok_cells(workload)) and not any(
+                d.against == "weir:epoll" for d in workload.demands):
+            found.append(demands.find(self, workload, BACK_ENDS_ALIKE))
+        if not any(d.against in self.main_servers() or d.against == "best"
+                   for d in workload.demands):
+            found.insert(0, demands.find(self, workload, Demand(0.0)))
+            found[0] = replace(found[0], limit=None, verdict=None)
+        return found
 
-    def verdict(self, workload):
-        found = self.ratio(workload)
-        return stats.verdict(found, workload.target) if found else None
+    def main_finding(self, workload):
+        return next(f for f in self.findings(workload) if f.subject == "weir" and
+                    (f.against == "best peer" or f.against in self.main_servers()))
+
+    def errors(self):
+        said = [f"{c.workload} on {c.server}: {c.reason}" for c in self.cells.values()
+                if c.state == "error"]
+        said += [f"idle {r['protocol']} on {r['server']}: {r['reason']}" for r in self.idle
+                 if r["state"] == "error"]
+        return said + [f"constant rate {r['workload']} on {r['peer']}: {r['error']}"
+                       for r in self.open_loop if "error" in r]
 
     def to_json(self):
-        verdicts = {}
-        for w in self.measured():
-            found, rival = self.ratio(w), self.rival(w)
-            verdicts[w.name] = {
-                "rival": rival.server if rival else None,
-                "ratio": asdict(found) if found else None,
-                "target": w.target,
-                "verdict": self.verdict(w),
-            }
         return {
-            "format": 1,
+            "format": 2,
             **self.facts,
             "workloads": [asdict(w) | {"size": w.size} for w in self.measured()],
             "cells": [c.to_json() for c in self.cells.values()],
-            "verdicts": verdicts,
+            "findings": [f.to_json() for w in self.measured() for f in self.findings(w)],
+            "idle": self.idle,
+            "open_loop": self.open_loop,
         }
 
 
@@ -105,6 +116,8 @@ def brief(results, workload):
     """A line per server, as soon as the workload is done."""
     for server in results.servers:
         cell = results.cell(workload, server)
+        if cell is None:
+            continue
         if not cell.ok:
             yield f"{server:12} {cell.state}{': ' + cell.reason if cell.reason else ''}"
             continue
@@ -112,22 +125,30 @@ def brief(results, workload):
         yield (f"{server:12} {number(cpu.median):>9} µs CPU per {workload.unit}"
                f" [{number(cpu.low)}, {number(cpu.high)}]"
                f"  {number(cell.summary('rate').median):>9}/s {marks(cell)}".rstrip())
+    for found in results.findings(workload):
+        if found.verdict:
+            yield " ".join(filter(None, _judged(found)))
 
 
 def _columns(results):
-    return ["workload", *results.servers, "best peer", "weir / peer", "demanded", ""]
+    return ["workload", *results.main_servers(), "who", "against", "ratio", "demanded", ""]
 
 
-def _row(results, workload):
-    found, rival = results.ratio(workload), results.rival(workload)
-    return [
-        workload.name,
-        *(_figure(results.cell(workload, s)) for s in results.servers),
-        rival.server if rival else "none",
-        f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" if found else "-",
-        f"≤ {workload.target:.2f}" if workload.target else "-",
-        results.verdict(workload) or ("not measured" if workload.target else ""),
-    ]
+def _rows(results, workload):
+    """One with the figures, and one more for each further demand."""
+    head = [workload.name, *(_figure(results.cell(workload, s)) for s in results.main_servers())]
+    for found in results.findings(workload):
+        yield head + _judged(found)
+        head = ["  the same"] + [""] * (len(head) - 1)
+
+
+def _judged(found):
+    ratio, limit = found.ratio, found.limit
+    said = found.metric == "syscalls" and "system calls" or found.against
+    span = f" [{ratio.low:.2f}, {ratio.high:.2f}]" if ratio and ratio.low != ratio.high else ""
+    return [found.subject, said, f"{ratio.value:.2f}{span}" if ratio else "-",
+            f"≤ {limit:.2f}" if limit else "-",
+            found.verdict or ("not measured" if limit else "")]
 
 
 def _align(rows):
@@ -140,14 +161,32 @@ def _align(rows):
 
 def table(results):
     """Server CPU time in µs per request (handshakes: per connection), and the verdicts."""
-    rows = [_columns(results)] + [_row(results, w) for w in results.measured()]
+    rows = [_columns(results)] + [r for w in results.measured() for r in _rows(results, w)]
     lines = ["server CPU, µs per request (handshakes: per connection), medians"
              " of interleaved rounds", ""]
     lines += _align(rows)
     lines += [""] + [f"{mark}  {meaning}" for mark, meaning in MARKS.items()]
-    lines += [f"   {c.workload} on {c.server}: {c.reason}"
-              for c in results.cells.values() if c.state == "error"]
+    for title, more in _further(results):
+        lines += ["", title, ""] + list(_align(more))
+    verdicts = [f.verdict.rstrip("?") for w in results.measured() for f in results.findings(w)
+                if f.verdict]
+    verdicts += openreport.verdicts(results)
+    lines += ["", f"{verdicts.count('met')} demands met, {verdicts.count('missed')} missed"]
+    lines += [f"error: {e}" for e in results.errors()]
     return "\n".join(lines)
+
+
+def _further(results):
+    """(title, rows) of the other tables, those that there is something in."""
+    tables = (
+        ("Variants of weir: CPU per request as a share of weir's", _variant_rows(results)),
+        ("Stock configurations: CPU per request in µs", _stock_rows(results)),
+        ("Latency in closed loops, µs: what a user of a busy server waits, queue included",
+         _latency_rows(results)),
+        ("Constant rate: latency in µs from the intended time", openreport.rows(results)),
+        ("Idle connections: the server's own memory, bytes for each", _idle_rows(results)),
+    )
+    return [(title, rows) for title, rows in tables if len(rows) > 1]
 
 
 def _md_table(rows):
@@ -162,21 +201,27 @@ def markdown(results):
     out = [f"# weir and its peers, {facts['started']}", ""]
     if facts["quick"]:
         out += ["**A quick run: rounds are too short to be quoted.**", ""]
+    elif facts["seconds"] < method.GOOD_SECONDS:
+        out += [f"**Short rounds of {facts['seconds']:g} s: trust ratios, not the last digit.**", ""]
     out += [f"Server CPU time per request (of handshakes: per connection) in µs, from the kernel's"
             f" accounting of all threads and processes of the server; median of {facts['rounds']}"
             f" interleaved rounds of about {facts['seconds']:g} s. The ratio is that of the medians;"
             " in brackets the smallest and largest ratio of neighbouring rounds; a verdict with `?`"
             " is one on which the rounds do not agree.", ""]
-    out += _md_table([_columns(results)] + [_row(results, w) for w in results.measured()])
+    out += _md_table([_columns(results)] +
+                     [r for w in results.measured() for r in _rows(results, w)])
     out += [""] + [f"- `{mark}` {meaning}" for mark, meaning in MARKS.items()] + [""]
-    out += _variants(results)
+    out += [f"- error: {e}" for e in results.errors()] + [""]
+    for title, rows in _further(results):
+        out += [f"## {title}", ""] + _md_table(rows) + [""]
     for protocol, (_, _, words) in PROTOCOLS.items():
         workloads = [w for w in results.measured() if w.protocol == protocol]
         if workloads:
             out += [f"## {words}", "", f"![CPU per request]({plot_name(protocol)})", ""]
             for w in workloads:
                 out += _details(results, w)
-    out += _environment(facts) + _method()
+    out += _environment(facts) + method.section(facts)
+    out += ["## Not measured", ""] + [f"- {what}: {why}" for what, why in NOT_YET.items()]
     return "\n".join(out) + "\n"
 
 
@@ -184,19 +229,47 @@ def plot_name(protocol):
     return f"cpu-{protocol}.svg"
 
 
-def _variants(results):
-    names = [s for s in results.weirs() if s != "weir"]
-    rows = []
+def _variant_rows(results):
+    rows = [["workload", "variant", "CPU µs", "variant / weir", "requests per CPU second"]]
     for w in results.measured():
         cells = results.ok_cells(w)
-        for name in names:
-            if name in cells and "weir" in cells:
-                r = stats.ratio(cells[name].cpu_us, cells["weir"].cpu_us)
-                rows.append([w.name, name, f"{r.value:.2f} [{r.low:.2f}, {r.high:.2f}]"])
-    if not rows:
-        return []
-    return ["## Variants of weir", ""] + _md_table([["workload", "variant", "variant / weir"],
-                                                    *rows]) + [""]
+        for name in (s for s in cells if s.startswith("weir:") and "weir" in cells):
+            r = stats.ratio(cells[name].cpu_us, cells["weir"].cpu_us)
+            rows.append([w.name, name, number(cells[name].summary("cpu_us").median),
+                         f"{r.value:.2f} [{r.low:.2f}, {r.high:.2f}]",
+                         f"weir {r.value - 1:+.0%}"])
+    return rows
+
+
+def _stock_rows(results):
+    rows = [["workload", "server", "stock", "tuned", "stock / tuned"]]
+    for w in results.measured():
+        cells = results.ok_cells(w)
+        for name in (s for s in cells if s.endswith(":stock")):
+            tuned = cells.get(name.partition(":")[0])
+            stock_us = cells[name].summary("cpu_us").median
+            rows.append([w.name, name, number(stock_us),
+                         number(tuned.summary("cpu_us").median) if tuned else "-",
+                         f"{stock_us / tuned.summary('cpu_us').median:.2f}" if tuned else "-"])
+    return rows
+
+
+def _latency_rows(results):
+    points = ("p50", "p90", "p99", "p99.9")
+    rows = [["workload", "server", *points]]
+    for w in results.measured():
+        for name, cell in results.ok_cells(w).items():
+            if cell.latency_us:
+                rows.append([w.name, name, *(number(cell.latency_us[p]) for p in points)])
+    return rows
+
+
+def _idle_rows(results):
+    rows = [["protocol", "server", "bytes per connection"]]
+    for r in results.idle:
+        rows.append([r["protocol"], r["server"],
+                     f"{r['bytes']:,.0f}" if r["bytes"] is not None else r["state"]])
+    return rows
 
 
 def _details(results, workload):
@@ -206,7 +279,8 @@ def _details(results, workload):
         shape = (f"{amount:,} connections of one request each,"
                  f" {min(workload.connections, amount):,} at a time")
     head = ["server", "CPU µs", "min", "max", "requests/s", "MB/s", "server", "client", "others",
-            "peak RSS MiB", "anonymous MiB", "wire B/response", "header B/response", "marks"]
+            "peak RSS MiB", "anonymous MiB", "system calls", "wire B/response", "header B/response",
+            "marks"]
     rows = [head]
     for server in results.servers:
         cell = results.cell(workload, server)
@@ -214,8 +288,10 @@ def _details(results, workload):
             continue
         rows.append(_detail(cell, workload) if cell.ok else
                     [server, cell.state, *[""] * (len(head) - 3), cell.reason])
+    files = len(workload.content.paths)
+    of = f" on average, {files:,} files" if files > 1 else ""
     return [f"### {workload.name}", "",
-            f"{workload.size:,} bytes of body, {shape}, by {workload.client}.", "",
+            f"{workload.size:,} bytes of body{of}, {shape}, by {workload.client}.", "",
             *_md_table(rows), ""]
 
 
@@ -231,6 +307,7 @@ def _detail(cell, workload):
         number(middle("rate")), number(middle("rate") * workload.size / 1e6),
         *(f"{middle(name):.0%}" for name in ("server_share", "client_share", "others_share")),
         *(number(middle(name) / 1024) for name in ("peak_rss_kib", "anon_rss_kib")),
+        f"{cell.syscalls:.3f}" if cell.syscalls is not None else "-",
         f"{cell.wire_in:,.1f}" if cell.wire_in is not None else "-",
         f"{header:.1f}" if header is not None else "-",
         marks(cell),
@@ -260,33 +337,6 @@ def _environment(facts):
             *warnings, ""]
 
 
-def _method():
-    return ["## How, and what these figures do not say", ""] + [f"- {line}" for line in (
-        "The figure that counts is server CPU time per request, which does not depend on how fast the"
-        " client is. Where the client was the limit the cell is marked, and its rate is a lower bound.",
-        "Same bytes for all: each server's answer is fetched once and its status, version, length and"
-        " SHA-256 compared, content codings refused; then h2load's statuses and the sum of body bytes"
-        " must be exact in every run (wrk: no error, no status beyond 3xx, bytes to match).",
-        "No latencies are quoted, neither means nor h2load's time to the first byte: these are closed"
-        " loops, which hide stalls.",
-        "Runs are a fixed number of requests, so none is cut off in flight; wrk's are timed and leave at"
-        " most 50 uncounted.",
-        "h2load's flow control window is 2^30: it never holds a server back. There is no delay or loss.",
-        "Tuned configurations (in `raw/`, templates in `bench/peers`): logging off, connections never"
-        " renewed, open files cached, one worker. nginx checks a cached file again after an hour, h2o"
-        " and nghttpd keep descriptors, lighttpd keeps stat results. Logging and stock configurations"
-        " are not measured here. lighttpd announces 8 concurrent streams and cannot be told otherwise.",
-        "TLS is checked in every run: 1.3, TLS_AES_128_GCM_SHA256, X25519; the certificate is ECDSA"
-        " P-256. nghttpd has no X25519 and takes P-256 for the key exchange, so its handshakes are not"
-        " comparable. Full and resumed handshakes are workloads of their own; all other connections are"
-        " long-lived. kTLS is off.",
-        "The files fit the caches; no cold cache and no large working set is measured here.",
-        "Peak RSS has shared and mapped pages in it (a server that maps its files is charged for the"
-        " page cache); the anonymous part stands beside it.",
-        "Bytes on the wire are payloads of TCP, counted in a separate run through a relay.",
-    )] + [""]
-
-
 def write_raw(results, folder):
     """Configurations, command lines and the clients' own words."""
     folder.mkdir(exist_ok=True)
@@ -294,6 +344,9 @@ def write_raw(results, folder):
         if not cell.server_command:
             continue
         name = cell.server.replace("/", "_").replace(":", "-")
+        if cell.latency_us:
+            (folder / f"{cell.workload}.{name}.latency.json").write_text(
+                json.dumps(cell.latency_us) + "\n")
         (folder / f"{name}.config.txt").write_text(cell.config)
         text = f"server: {' '.join(cell.server_command)}\n" \
                f"client: {' '.join(map(str, cell.client_command))}\n"

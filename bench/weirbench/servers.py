@@ -1,7 +1,8 @@
 """Who takes part, and how each is started and stopped.
 
-A peer is a binary and a template in bench/peers: NAME.tuned.conf, a configuration file, or
-NAME.tuned.args, a line of arguments for each kind of listener. weir is one more of the second kind.
+A peer is a binary and templates in bench/peers: NAME.tuned.conf, a configuration file, or
+NAME.tuned.args, a line of arguments for each kind of listener; and NAME.stock.*, which is what the
+package comes with. weir is one more of the second kind.
 """
 
 import hashlib
@@ -38,6 +39,8 @@ class Recipe:
     version: str  # argument that prints the version
     protocols: frozenset = EVERYTHING
     group: str = clients.GROUP  # of the key exchange
+    lacks: frozenset = frozenset()  # bodies that it cannot answer with
+    codings: frozenset = frozenset()  # for which it sends a compressed sibling of a file
     clear_ports: dict = field(default_factory=dict)  # where cleartext protocols need own ports
 
     def port_name(self, protocol):
@@ -48,13 +51,15 @@ class Recipe:
 
 RECIPES = {
     "nginx": Recipe("nginx", "{binary} -c {config} -p {prefix}/", "-v",
-                    clear_ports={"h1": "H1", "h2c": "H2C"}),
-    "h2o": Recipe("h2o", "{binary} -c {config}", "--version"),
+                    codings=frozenset({"gzip"}), clear_ports={"h1": "H1", "h2c": "H2C"}),
+    "h2o": Recipe("h2o", "{binary} -c {config}", "--version",
+                  codings=frozenset({"gzip", "br"})),
     "lighttpd": Recipe("lighttpd", "{binary} -D -f {config}", "-v"),
     # Why P-256: nghttpd 1.52 knows no other group, and has no option for it.
     "nghttpd": Recipe("nghttpd", "{binary} {args}", "--version",
-                      protocols=frozenset({"h2c", "h2"}), group="P-256"),
-    "weir": Recipe("weir", "{binary} {args}", "--version"),
+                      protocols=frozenset({"h2c", "h2"}), group="P-256",
+                      lacks=frozenset({"range"})),
+    "weir": Recipe("weir", "{binary} {args}", "--version", codings=frozenset({"gzip", "br"})),
 }
 PEERS = ("nginx", "h2o", "lighttpd", "nghttpd")
 
@@ -66,25 +71,53 @@ class Server:
     wanted: str  # the program's name or path
     binary: str | None  # where it is; None: not on this machine
     extra: tuple = ()  # arguments put before the template's
+    style: str = "tuned"  # or stock: which of the templates
+    only: bool = False  # takes part where a workload names it among its variants, nowhere else
 
     @property
     def recipe(self):
         return RECIPES[self.kind]
 
     @property
+    def file_name(self):
+        return self.name.replace("/", "_").replace(":", "-")
+
+    @property
     def is_weir(self):
         return self.kind == "weir"
 
-    def why_not(self, protocol):
+    @property
+    def is_stock(self):
+        return self.style == "stock"
+
+    def takes_part(self, workload):
+        if self.is_stock:
+            return workload.stock or not self.only
+        return not self.only or self.name.partition(":")[2] in workload.variants
+
+    def why_not(self, workload):
         """Why this server cannot take part, or None."""
         if self.binary is None:
             return "missing"
-        if protocol not in self.recipe.protocols:
+        coding = workload.content.coding
+        if workload.protocol not in self.recipe.protocols or workload.body in self.recipe.lacks:
             return "not offered"
+        if coding and (coding not in self.recipe.codings or self.is_stock):
+            return "not offered"
+        if self.is_stock and workload.connections > 200:
+            return "not offered"  # more connections than it is configured for
         return None
 
     def template(self):
-        return next(PEERS_DIR.glob(f"{self.kind}.tuned.*"))
+        return next(PEERS_DIR.glob(f"{self.kind}.{self.style}.*"))
+
+    def accepts(self, prefix):
+        """Whether a weir of this build takes these arguments at all."""
+        if self.binary is None:
+            return False
+        done = subprocess.run([self.binary, "--check", *self.extra, str(prefix)],
+                              capture_output=True, check=False, timeout=10)
+        return done.returncode == 0
 
     def version(self):
         if self.binary is None:
@@ -105,7 +138,7 @@ class Server:
         """This server run from a copy of its program: one that is rebuilt during a run stays the same."""
         if self.binary is None or not self.is_weir:
             return self
-        copy = folder / self.name.replace("/", "_").replace(":", "-")
+        copy = folder / f"{self.file_name}.program"
         shutil.copy2(self.binary, copy)
         return replace(self, binary=str(copy))
 
@@ -121,7 +154,7 @@ class Running:
         self.ports = sites.free_ports(PORT_NAMES)
         self.port = self.ports[server.recipe.port_name(workload.protocol)]
         self.url = self.url_of(workload)
-        self.output = site.prefix / f"{server.name.replace('/', '_')}.out"
+        self.output = site.prefix / f"{server.file_name}.out"
         self.command, self.config = self._prepare(site, workload)
         # A server must not outlive us, not even when we are killed.
         guard = ["setpriv", "--pdeathsig", "TERM", *place]
@@ -139,7 +172,7 @@ class Running:
         template = self.server.template()
         text = site.fill(template.read_text(encoding="utf-8"), self.ports)
         args = []
-        config = site.prefix / f"{self.server.name.replace('/', '_')}.conf"
+        config = site.prefix / f"{self.server.file_name}.conf"
         if template.suffix == ".args":
             lines = dict(line.split(":", 1) for line in text.splitlines()
                          if line and not line.startswith("#"))
@@ -160,16 +193,14 @@ class Running:
         while time.monotonic() < end:
             if not self.alive():
                 raise CannotStart(f"ended with {self.process.returncode}: {self.last_words()}")
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                    return
-            except OSError:
-                time.sleep(0.02)
+            if listens(self.port):
+                return
+            time.sleep(0.02)
         raise CannotStart(f"does not listen after {START_S:.0f} s: {self.last_words()}")
 
     def url_of(self, workload, port=None):
         scheme = "https" if workload.tls else "http"
-        return f"{scheme}://127.0.0.1:{port or self.port}/{workload.file}"
+        return f"{scheme}://127.0.0.1:{port or self.port}{workload.content.paths[0]}"
 
     def alive(self):
         return self.process.poll() is None
@@ -201,21 +232,35 @@ class Running:
         self.stop()
 
 
+def listens(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
 def find_binary(name):
     """Debian keeps servers in sbin, which is not on everyone's PATH."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin:/sbin"
     return shutil.which(name, path=path)
 
 
-def peer(name, binary=None):
+def has_stock(name):
+    return any(PEERS_DIR.glob(f"{name}.stock.*"))
+
+
+def peer(name, binary=None, style="tuned", only=False):
     wanted = binary or RECIPES[name].program
-    return Server(name, name, wanted, find_binary(wanted))
+    shown = name if style == "tuned" else f"{name}:{style}"
+    return Server(shown, name, wanted, find_binary(wanted), style=style, only=only)
 
 
-def weir(path, name="weir", extra=()):
+def weir(path, name="weir", extra=(), only=False):
     path = pathlib.Path(path)
     usable = path.is_file() and os.access(path, os.X_OK)
-    return Server(name, "weir", str(path), str(path.resolve()) if usable else None, tuple(extra))
+    return Server(name, "weir", str(path), str(path.resolve()) if usable else None, tuple(extra),
+                  only=only)
 
 
 def weir_variant(spec, default_path):
@@ -226,3 +271,20 @@ def weir_variant(spec, default_path):
     args = shlex.split(words)
     path = args.pop(0) if args and "/" in args[0] and not args[0].startswith("-") else default_path
     return weir(path, f"weir:{name}", args)
+
+
+# What a workload means by the names of its variants. The first needs a build of its own.
+VARIANTS = {
+    "copy": ("--output", "copy"),
+    "openssl": ("--aead", "openssl"),
+    "vaes": ("--aead", "vaes"),
+    "epoll": ("--io", "epoll"),
+    "uring": ("--io", "uring"),
+}
+
+
+def weir_variants(path, bench_path, everywhere=()):
+    """Those that only workloads which name them have, but for those that are wanted everywhere."""
+    return [weir(bench_path if name == "copy" else path, f"weir:{name}", extra,
+                 only=name not in everywhere)
+            for name, extra in VARIANTS.items()]

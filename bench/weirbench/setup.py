@@ -1,4 +1,4 @@
-"""Install the Debian packages that a list names and this machine lacks."""
+"""Install the Debian packages that this machine lacks; build what is measured and what measures."""
 
 import os
 import pathlib
@@ -29,6 +29,25 @@ def ensure_packages(path):
         _apt(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing], env)
 
 
+def ensure_builds(repository, presets):
+    """Builds of these presets that are up to date, where the tools for it are there."""
+    if os.geteuid() == 0:
+        subprocess.run([repository / ".ci/install", "build"], stdout=subprocess.DEVNULL,
+                       check=False)
+    for preset in presets:
+        done = subprocess.run([repository / ".ci/build", preset], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            print(f"bench: {preset} cannot be built: {done.stdout[-500:]}{done.stderr[-500:]}",
+                  file=sys.stderr)
+
+
+def find_load(weir, repository):
+    """weir-load beside weir, or in one of the builds."""
+    places = [weir.parent, *(repository / "build" / p for p in ("release", "bench", "debug"))]
+    return next((p / "weir-load" for p in places if os.access(p / "weir-load", os.X_OK)), None)
+
+
 def _installed(package):
     try:
         out = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status}", package],
@@ -36,6 +55,16 @@ def _installed(package):
     except FileNotFoundError:
         return True  # no Debian: what is there will be found by its name, or marked
     return out.stdout == "installed"
+
+
+def version_of(package):
+    """The installed version of a Debian package, or none."""
+    try:
+        done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package],
+                              capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unknown"
+    return done.stdout if done.returncode == 0 and done.stdout else "none"
 
 
 def _apt(command, env):

@@ -14,22 +14,12 @@ from . import workloads
 SEED = 20531  # of the files' content: the same bytes in every run and on every machine
 PIECE = 1 << 20
 
-# For a client that takes no options: the same suite and group that h2load is told to offer.
-OPENSSL_CONF = """\
-openssl_conf = top
-[top]
-ssl_conf = tls
-[tls]
-system_default = client
-[client]
-MinProtocol = TLSv1.3
-Ciphersuites = {suite}
-Groups = {group}
-"""
-
 
 class Site:
     """A directory that lives as long as the `with` block; readable by servers that drop root."""
+
+    def __init__(self, load=None):
+        self.load = load  # the program weir-load
 
     def __enter__(self):
         self.prefix = pathlib.Path(tempfile.mkdtemp(prefix="weirbench-"))
@@ -37,16 +27,46 @@ class Site:
         self.root = self.prefix / "root"
         self.cert = self.prefix / "cert.pem"
         self.key = self.prefix / "key.pem"
-        self.hashes = {}
+        self.written = set()
         return self
 
     def __exit__(self, *_):
         shutil.rmtree(self.prefix, ignore_errors=True)
 
-    def write_files(self, names):
+    def write_files(self, bodies):
+        """The files that these bodies (names) are made of."""
         self.root.mkdir(exist_ok=True)
-        for name in sorted(set(names) - set(self.hashes)):
-            self.hashes[name] = _write_noise(self.root / name, workloads.FILES[name])
+        sizes = {}
+        for name in bodies:
+            sizes |= _files_of(name)
+        for name in sorted(set(sizes) - self.written):
+            _write_noise(self.root / name, sizes[name])
+            self.written.add(name)
+        if "many" in bodies and not (self.root / "many").exists():
+            _write_many(self.root)
+
+    def paths_file(self, body):
+        """The paths of a body, one a line, for clients that read them."""
+        path = self.prefix / f"{body}.paths"
+        if not path.exists():
+            path.write_text("".join(p + "\n" for p in workloads.BODIES[body].paths))
+        return path
+
+    def expected(self, body):
+        """(length, SHA-256) of the first answer."""
+        content = workloads.BODIES[body]
+        if content.sizes[0] == 0:
+            return 0, hashlib.sha256(b"").hexdigest()
+        suffix = {"gzip": ".gz", "br": ".br"}.get(content.coding, "")
+        path = self.root / (content.file or content.paths[0][1:] + suffix)
+        digest = hashlib.sha256()
+        with open(path, "rb") as f:
+            f.seek(content.start)
+            left = content.sizes[0]
+            while left > 0 and (piece := f.read(min(left, PIECE))):
+                digest.update(piece)
+                left -= len(piece)
+        return content.sizes[0], digest.hexdigest()
 
     def write_certificate(self):
         """ECDSA on P-256, self-signed: what the figures of all servers stand on."""
@@ -57,11 +77,6 @@ class Site:
              "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
             check=True, capture_output=True)
         self.key.chmod(0o644)  # a server may read it after it has dropped root
-
-    def openssl_conf(self, suite, group):
-        path = self.prefix / f"client-{group}.cnf"
-        path.write_text(OPENSSL_CONF.format(suite=suite, group=group))
-        return path
 
     def fill(self, template, ports):
         """Put this site's paths and `ports` ({name: number}) in the place of @WORDS@."""
@@ -75,17 +90,44 @@ class Site:
         return template
 
 
+def _files_of(body):
+    """{name: size}"""
+    if body == "many":
+        return {}
+    if body.startswith("mix"):
+        found = {}
+        for name, *sizes in workloads.MIX:
+            found |= {f"mix/{name}{suffix}": size
+                      for suffix, size in zip(("", ".gz", ".br"), sizes) if size}
+        return found
+    if body in ("gz", "plain"):
+        page, size = workloads.PAGE
+        return {page: size, page + ".gz": workloads.PAGE_GZ, "plain.js": workloads.PAGE_GZ}
+    name = workloads.BODIES[body].file or workloads.BODIES[body].paths[0][1:]
+    return {name: workloads.FILES[name]}
+
+
 def _write_noise(path, size):
-    rng = random.Random(SEED + size)
+    path.parent.mkdir(exist_ok=True)
+    rng = random.Random(f"{SEED} {path.name}")
     piece = rng.randbytes(min(size, PIECE))
-    digest = hashlib.sha256()
     with open(path, "wb") as out:
         while size > 0:
             part = piece[:size]
             out.write(part)
-            digest.update(part)
             size -= len(part)
-    return digest.hexdigest()
+    os.utime(path, (workloads.MODIFIED[0],) * 2)
+
+
+def _write_many(root):
+    """Each is its own path, repeated: a wrong one is noticed without a copy of all of them."""
+    size = workloads.MANY_SIZE
+    for path in workloads.BODIES["many"].paths:
+        name = root / path[1:]
+        if name.name == "000.txt":
+            name.parent.mkdir(parents=True, exist_ok=True)
+        line = path.encode() + b"\n"
+        name.write_bytes((line * (size // len(line) + 1))[:size])
 
 
 def free_ports(names):

@@ -27,6 +27,15 @@ def summarise(values):
     return Summary(statistics.median(values), min(values), max(values))
 
 
+def percentiles(values):
+    """By nearest rank: the smallest value that as many are not above. None of it is a mean."""
+    values = sorted(values)
+    if not values:
+        raise ValueError("nothing was logged")
+    return {name: values[max(-(-per_mille * len(values) // 1000), 1) - 1]
+            for name, per_mille in (("p50", 500), ("p90", 900), ("p99", 990), ("p99.9", 999))}
+
+
 def client_bound(server_share, client_share):
     """Was the client the limit? Then requests per second are only a lower bound."""
     return server_share < SERVER_BUSY and client_share > CLIENT_IDLE

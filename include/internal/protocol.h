@@ -87,8 +87,9 @@ struct protocol {
     /*
      * Bytes of `lost`, the buf of a slice that pull() gave, cannot be read any more: a file shrank.
      * What is left of them will be sent as zeros.  See that no response with bytes of its whole
-     * ends as if it were complete.  Err: WEIR_IO: only cutting the connection does that.  NULL:
-     * always so.
+     * ends as if it were complete.
+     * Err: WEIR_CLOSED: only the end of the connection does that: what lies before those bytes is
+     *      the last that is sent.  WEIR_IO: not even that, but a reset.
      */
     enum weir_err (*lose)(void *session, const struct weir_buf *lost);
 

@@ -16,6 +16,7 @@
     X(sendmsg)                                                                                     \
     X(shutdown)                                                                                    \
     X(setsockopt)                                                                                  \
+    X(ioctl)                                                                                       \
     X(close)                                                                                       \
     X(read)                                                                                        \
     X(openat2)                                                                                     \

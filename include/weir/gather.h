@@ -93,6 +93,12 @@ WEIR_PUBLIC size_t weir_gather_peek(const struct weir_gather *g, struct weir_sli
 WEIR_PUBLIC size_t weir_gather_replace(struct weir_gather *g, const struct weir_buf *lost,
                                        struct weir_buf *zeros);
 
+/*
+ * Drop the first slice that refers to `lost` and all that is behind it; nothing if there is none.
+ * Without memory even less may be left, but always from the front on.
+ */
+WEIR_PUBLIC void weir_gather_cut(struct weir_gather *g, const struct weir_buf *lost);
+
 /* The buf of the first slice whose bytes were lost, or NULL.  Borrowed. */
 WEIR_PUBLIC struct weir_buf *weir_gather_find_poisoned(const struct weir_gather *g);
 

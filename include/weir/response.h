@@ -48,8 +48,9 @@ struct weir_response {
                        all, to -4; where the client says what it wants, that counts (RFC 9218) */
     const struct weir_field *fields; /* Borrowed: true until source->release */
     size_t field_count;              /* `date` is added by the protocol */
-    uint64_t fields_id; /* names this very list for ever in this worker: a protocol may remember
-                           what it made of it; 0: not worth that */
+    size_t own_count;                /* fields at the end that no other response has alike */
+    uint64_t fields_id; /* names the list of all before these for ever in this worker: a protocol
+                           may remember what it made of it; 0: not worth that */
     const struct weir_source *source; /* NULL: fields are constant and there is no body */
     void *ctx;                        /* handed to the source's functions */
     uint64_t body_offset;             /* first byte of the source that is sent */

@@ -258,6 +258,32 @@ size_t weir_gather_replace(struct weir_gather *g, const struct weir_buf *lost,
     return bytes;
 }
 
+/* Bytes before the first slice that refers to b; all of them if there is none. */
+static size_t gather_len_before(const struct weir_gather *g, const struct weir_buf *b)
+{
+    size_t len = 0;
+    for (const struct gather_seg *seg = g->first; seg != NULL; seg = seg->next) {
+        for (uint32_t i = seg->first; i < seg->end; i++) {
+            if (seg->slices[i].buf == b)
+                return len;
+            len += seg->slices[i].len;
+        }
+    }
+    return len;
+}
+
+void weir_gather_cut(struct weir_gather *g, const struct weir_buf *lost)
+{
+    size_t len = gather_len_before(g, lost);
+    if (len == g->len)
+        return;
+    struct weir_gather all = *g;
+    weir_gather_init(g, all.mem);
+    g->copied = all.copied;
+    weir_ignore(weir_gather_split(&all, len, g));
+    weir_gather_deinit(&all);
+}
+
 struct weir_buf *weir_gather_find_poisoned(const struct weir_gather *g)
 {
     for (const struct gather_seg *seg = g->first; seg != NULL; seg = seg->next) {

@@ -13,11 +13,13 @@
  * Invariant: a socket with a flag to act on is in the queue or among the starved; never in both.
  */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,6 +45,7 @@ enum sock_flag {
     IN_QUEUE = 1 << 4,  /* linked by next */
     HAS_SENT = 1 << 5,  /* result is to be delivered */
     IS_CLOSED = 1 << 6, /* on_closed is to be delivered */
+    IS_ASKED = 1 << 7,  /* on_told is to be delivered */
 };
 
 struct sock_queue {
@@ -146,6 +149,21 @@ static void epoll_limit_unsent(struct io_sock *s, size_t bytes)
     int value = (int)bytes;
     stats_of(epoll_from(s->io))->calls.setsockopt++;
     setsockopt(s->handle, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &value, sizeof(value)); /* not for unix */
+}
+
+static void epoll_ask(struct io_sock *s)
+{
+    s->flags |= IS_ASKED;
+    queue_put(&epoll_from(s->io)->queue, s);
+}
+
+static void sock_tell(struct io_epoll *e, struct io_sock *s)
+{
+    int bytes = 0;
+    s->flags &= (uint16_t)~IS_ASKED;
+    stats_of(e)->calls.ioctl++;
+    bool is_known = ioctl(s->handle, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+    e->io.env.events->on_told(s, is_known ? (size_t)bytes : 0);
 }
 
 static void epoll_end_sending(struct io_sock *s)
@@ -335,6 +353,8 @@ static void sock_work(struct io_epoll *e, struct io_sock *s)
         s->sending = NULL;
         events->on_sent(s, s->result);
     }
+    if ((s->flags & (IS_ASKED | IS_CLOSED)) == IS_ASKED)
+        sock_tell(e, s);
     if (sock_can_recv(s))
         sock_read(e, s);
     /* A socket that was closed just now is back in the queue, and comes up again. */
@@ -493,6 +513,7 @@ const struct io_backend io_epoll_backend = {
     .recv_stop = epoll_recv_stop,
     .send = epoll_send,
     .limit_unsent = epoll_limit_unsent,
+    .ask = epoll_ask,
     .end_sending = epoll_end_sending,
     .close = epoll_close_sock,
     .reset = epoll_reset,

@@ -7,6 +7,7 @@
  *
  *     io_recv_start ──▶ on_recv, on_recv, ...          until io_recv_stop, the end, or an error
  *     io_send ─────────▶ on_sent                       one at a time per socket
+ *     io_ask ──────────▶ on_told                       the same
  *     io_close ────────▶ on_closed                     the last completion of the socket
  *     io_fetch ────────▶ f->done                       once; in any order
  *
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 #include "internal/fetch.h"
+#include "list.h"
 #include "weir/buf.h"
 #include "weir/err.h"
 #include "weir/gather.h"
@@ -50,6 +52,12 @@ struct io_events {
 
     /* The kernel took res bytes from the front of the list, or failed with -errno. */
     void (*on_sent)(struct io_sock *s, int res);
+
+    /*
+     * The answer to io_ask(): bytes that were sent and that the peer has not acknowledged; 0 also
+     * where the kernel cannot tell.
+     */
+    void (*on_told)(struct io_sock *s, size_t unacknowledged);
 
     /* Nothing of the socket is left. */
     void (*on_closed)(struct io_sock *s);
@@ -92,8 +100,11 @@ struct io_sock {
     struct io_held *held_last;
     struct uring_zc *zero_copy; /* uring: of the send in flight, if it is one */
     int handle;
-    int result;       /* to be delivered: epoll: of sending; uring: of the end of receiving */
-    uint32_t pending; /* uring: completions that the kernel owes */
+    int result;          /* to be delivered: epoll: of sending; uring: of the end of receiving */
+    uint32_t pending;    /* uring: completions that the kernel owes */
+    uint32_t notices;    /* uring: of these, notices of zero-copy sends */
+    struct list leaving; /* uring: closed, and waiting for those */
+    uint64_t leave_ms;   /* until when */
     uint16_t flags;
 };
 
@@ -114,6 +125,7 @@ struct io_backend {
     void (*recv_stop)(struct io_sock *s);
     void (*send)(struct io_sock *s, struct weir_gather *g);
     void (*limit_unsent)(struct io_sock *s, size_t bytes);
+    void (*ask)(struct io_sock *s);
     void (*end_sending)(struct io_sock *s);
     void (*close)(struct io_sock *s);
     void (*reset)(struct io_sock *s);
@@ -223,6 +235,12 @@ static inline void io_send(struct io_sock *s, struct weir_gather *g)
 static inline void io_limit_unsent(struct io_sock *s, size_t bytes)
 {
     s->io->backend->limit_unsent(s, bytes);
+}
+
+/* Ask how much the peer has not acknowledged: on_told() comes.  One question at a time. */
+static inline void io_ask(struct io_sock *s)
+{
+    s->io->backend->ask(s);
 }
 
 /* Send FIN; receiving goes on.  Nothing may be under way. */

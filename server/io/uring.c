@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "helper.h"
+#include "internal/limits.h"
 #include "internal/log.h"
 #include "internal/stats.h"
 
@@ -144,14 +145,22 @@ static void uring_wake(struct io *io)
 
 /* ---- the turn ---- */
 
+/* The shorter of two waits; -1 is for ever. */
+static int sooner(int a, int b)
+{
+    if (a == -1 || b == -1)
+        return a == -1 ? b : a;
+    return a < b ? a : b;
+}
+
 static int uring_wait_ms(struct uring *u)
 {
     int wait_ms = u->io.env.events->wait_ms(u->io.env.ctx);
     if (u->queue.first != NULL)
         return 0;
-    if (u->starved.first != NULL && (wait_ms == -1 || wait_ms > STARVED_WAIT_MS))
-        return STARVED_WAIT_MS;
-    return wait_ms;
+    if (u->starved.first != NULL)
+        wait_ms = sooner(wait_ms, STARVED_WAIT_MS);
+    return sooner(wait_ms, uring_leave_check(u));
 }
 
 /* Hand over all requests and wait for a completion: one call, or none if there is nothing to do. */
@@ -190,6 +199,7 @@ static void uring_dispatch(struct uring *u, const struct io_uring_cqe *cqe)
     case URING_SEND_ZC: uring_on_send_zc(ptr, res, flags); break;
     case URING_SOCK: uring_on_sock(ptr); break;
     case URING_FIN: uring_on_fin(ptr); break;
+    case URING_ASK: uring_on_told(ptr, res); break;
     case URING_ACCEPT: uring_on_accept(u, ptr, res); break;
     case URING_WAKE: uring_on_wake(u); break;
     case URING_FETCH: uring_on_fetch(ptr, res); break;
@@ -251,7 +261,7 @@ static void uring_free(struct io *io)
         return; /* somebody still wakes this loop, or writes to its ring */
     if (u->wake_fd != -1)
         close(u->wake_fd);
-    free(u->is_local);
+    free(u->reach);
     free(u);
 }
 
@@ -263,6 +273,8 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
         return WEIR_NOMEM;
     u->io = (struct io){.backend = &io_uring_backend, .env = *env};
     u->wake_fd = eventfd(0, EFD_CLOEXEC);
+    u->leave_ms = LIMIT_WRITE_STALL_MS;
+    list_init(&u->leaving);
     enum weir_err err = helper_new(&u->io, &u->helper);
     if (err != WEIR_OK)
         goto fail;
@@ -275,8 +287,8 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
         goto fail;
     }
     u->has_ring = true;
-    u->is_local = calloc(u->files, sizeof(*u->is_local));
-    err = u->is_local == NULL ? WEIR_NOMEM : uring_buffers_open(u);
+    u->reach = calloc(u->files, sizeof(*u->reach));
+    err = u->reach == NULL ? WEIR_NOMEM : uring_buffers_open(u);
     if (err != WEIR_OK)
         goto fail;
     uring_watch_wake(u);
@@ -308,6 +320,7 @@ const struct io_backend io_uring_backend = {
     .recv_stop = uring_recv_stop,
     .send = uring_send,
     .limit_unsent = uring_limit_unsent,
+    .ask = uring_ask,
     .end_sending = uring_end_sending,
     .close = uring_close,
     .reset = uring_reset,

@@ -29,6 +29,7 @@
 
 #include "internal/assert.h"
 #include "io.h"
+#include "list.h"
 
 #define URING_SQ_ENTRIES 1024
 /* completions that wait for us; the kernel keeps what does not fit (IORING_FEAT_NODROP) */
@@ -50,6 +51,7 @@ enum uring_op {
     URING_SEND_ZC, /* uring_zc */
     URING_SOCK,    /* io_sock: closing and its like, of which only the end matters */
     URING_FIN,     /* io_sock: shutdown() */
+    URING_ASK,     /* io_sock: what is not acknowledged */
     URING_ACCEPT,  /* uring_accept */
     URING_WAKE,    /* the loop itself */
     URING_FETCH,   /* uring_fetch */
@@ -70,6 +72,7 @@ enum uring_sock_flag {
     URING_IS_RESET = 1 << 6,  /* or io_reset() */
     URING_FINISHES = 1 << 7,  /* a shutdown is with the kernel */
     URING_SENDS_ZC = 1 << 8,  /* large sends go by zero copy */
+    URING_LEAVES = 1 << 9,    /* closed, but for pages that the kernel still sends from */
 };
 
 /* Features of the kernel that are not required; bits, so that tests can leave some unused. */
@@ -79,6 +82,13 @@ enum uring_feature {
     URING_HAS_SETSOCKOPT = 1 << 2,    /* 6.7: options of direct descriptors */
     URING_HAS_SEND_ZC = 1 << 3,       /* 6.2: zero-copy sends that tell whether they were any */
     URING_HAS_MADVISE = 1 << 4,       /* 5.6, but it may be filtered */
+};
+
+/* How far away a peer is. */
+enum uring_reach {
+    URING_FAR,
+    URING_LOOPBACK,
+    URING_UNIX, /* these sockets have no zero copy */
 };
 
 /* An accept request; it owns the address that the kernel writes. */
@@ -155,7 +165,9 @@ struct uring {
     struct uring_buffers buffers;
     struct uring_queue queue;   /* to be worked off in the next turn */
     struct uring_queue starved; /* want to receive, but the ring has no buffers */
-    uint8_t *is_local;          /* by handle: the peer is on this machine */
+    struct list leaving;        /* those with URING_LEAVES, by leave_ms */
+    uint64_t leave_ms;          /* how long they may take from one notice to the next */
+    uint8_t *reach;             /* by handle: enum uring_reach of its peer */
     size_t scratch_used;
     _Alignas(16) uint8_t scratch[URING_SCRATCH_LEN];
 };
@@ -245,11 +257,16 @@ void uring_on_recv(struct io_sock *s, int res, uint32_t flags);
 
 void uring_send(struct io_sock *s, struct weir_gather *g);
 void uring_limit_unsent(struct io_sock *s, size_t bytes);
+void uring_ask(struct io_sock *s);
 void uring_end_sending(struct io_sock *s);
 void uring_on_send(struct io_sock *s, int res);
+void uring_on_told(struct io_sock *s, int res);
 
 /* The same for any way of sending: count and deliver. */
 void uring_sent(struct io_sock *s, int res);
+
+/* Send what was to be sent once more, unless the socket is closed: then it counts as not sent. */
+void uring_resend(struct io_sock *s);
 
 /* ---- uring_zc.c ---- */
 
@@ -275,6 +292,12 @@ void uring_reset(struct io_sock *s);
 /* The end of a request that has no other result, and of a shutdown. */
 void uring_on_sock(struct io_sock *s);
 void uring_on_fin(struct io_sock *s);
+
+/* A completion of a zero-copy send has come: the kernel may have done with some pages. */
+void uring_leave_on(struct io_sock *s);
+
+/* Cut those that have not got on for too long; gives the ms until the next is due, -1: none. */
+int uring_leave_check(struct uring *u);
 
 /* on_closed(), if the kernel owes nothing more: the last line of every completion of a socket. */
 void uring_sock_settle(struct io_sock *s);

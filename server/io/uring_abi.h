@@ -16,8 +16,9 @@
 /* Linux 5.14: madvise() reads pages in, and says what goes wrong. */
 #define URING_POPULATE_READ 22
 
-/* Linux 6.7: IORING_OP_URING_CMD on a socket sets an option. */
+/* Linux 6.7: IORING_OP_URING_CMD on a socket sets an option, or tells what is not acknowledged. */
 #define URING_CMD_SETSOCKOPT 3
+#define URING_CMD_SIOCOUTQ 1
 
 /*
  *     addr:  [ level ][ option ]     addr3:  where the value is     file_index:  its length

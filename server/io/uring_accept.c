@@ -90,23 +90,26 @@ void uring_refuse(struct io *io, int handle)
     sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
 }
 
-static bool peer_is_local(const struct uring_accept *a)
+static enum uring_reach peer_reach(const struct uring_accept *a)
 {
+    const struct in6_addr *in6 = &a->peer.in6.sin6_addr;
+    bool is_here;
     switch (a->peer.any.sa_family) {
-    case AF_INET: return (ntohl(a->peer.in.sin_addr.s_addr) >> 24) == 127;
+    case AF_INET: is_here = (ntohl(a->peer.in.sin_addr.s_addr) >> 24) == 127; break;
     case AF_INET6:
-        return IN6_IS_ADDR_LOOPBACK(&a->peer.in6.sin6_addr) ||
-               (IN6_IS_ADDR_V4MAPPED(&a->peer.in6.sin6_addr) &&
-                a->peer.in6.sin6_addr.s6_addr[12] == 127);
-    default: return true; /* unix */
+        is_here =
+            IN6_IS_ADDR_LOOPBACK(in6) || (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == 127);
+        break;
+    default: return URING_UNIX;
     }
+    return is_here ? URING_LOOPBACK : URING_FAR;
 }
 
 static void accept_deliver(struct uring_accept *a, int handle)
 {
     struct uring *u = a->uring;
     if (handle >= 0)
-        u->is_local[handle] = peer_is_local(a);
+        u->reach[handle] = (uint8_t)peer_reach(a);
     u->io.env.events->on_accept(u->io.env.ctx, a->listener, handle, &a->peer.any);
 }
 

@@ -9,10 +9,15 @@
  * keeps the file alive after it has left the table, so the entry may be taken by the next accept at
  * once; completions find their socket by its address, never by the entry.
  *
- * With one exception: shutdown() is run by a thread of the kernel, which looks the entry up only
- * then.  So a socket leaves the table when its shutdown is over: else another one would be shut.
+ * With two exceptions.  A socket whose pages the kernel still sends from (zero copy) leaves the
+ * table when it has said that it needs them no more: a peer that takes nothing could keep them for
+ * ever, so after a while without a notice the connection is cut, which needs its entry.
+ *
+ * And shutdown() is run by a thread of the kernel, which looks the entry up only then.  So a socket
+ * leaves the table when its shutdown is over: else another one would be shut.
  */
 #include <sys/socket.h>
+#include <time.h>
 
 #include "internal/stats.h"
 #include "uring.h"
@@ -21,9 +26,10 @@ enum weir_err uring_adopt(struct io *io, struct io_sock *s, int handle)
 {
     const struct uring *u = uring_from(io);
     *s = (struct io_sock){.io = io, .handle = handle};
-    bool is_far = io->env.zero_copy == IO_ZERO_COPY_AUTO && !u->is_local[handle];
-    bool has_zc = (u->features & URING_HAS_SEND_ZC) != 0;
-    if (has_zc && (is_far || io->env.zero_copy == IO_ZERO_COPY_ON))
+    bool is_wanted = io->env.zero_copy == IO_ZERO_COPY_ON && u->reach[handle] != URING_UNIX;
+    if (io->env.zero_copy == IO_ZERO_COPY_AUTO)
+        is_wanted = u->reach[handle] == URING_FAR;
+    if (is_wanted && (u->features & URING_HAS_SEND_ZC))
         s->flags |= URING_SENDS_ZC;
     return WEIR_OK;
 }
@@ -52,6 +58,61 @@ static void sock_leave_table(struct io_sock *s)
     s->handle = -1;
 }
 
+static uint64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* FIN follows what is unsent, as with any close, while the socket waits for its notices. */
+static void sock_linger(struct io_sock *s)
+{
+    struct uring *u = uring_from(s->io);
+    s->flags |= URING_LEAVES;
+    s->leave_ms = now_ms() + u->leave_ms;
+    list_append(&u->leaving, &s->leaving);
+    if ((s->flags & URING_FINISHES) == 0)
+        uring_end_sending(s);
+}
+
+/* Out of the table, unless a shutdown is still to be run on the entry: then when that is over. */
+static void sock_stop_lingering(struct io_sock *s, uint16_t flags)
+{
+    s->flags &= (uint16_t)~URING_LEAVES;
+    s->flags |= flags;
+    list_remove(&s->leaving);
+    if ((s->flags & URING_FINISHES) == 0)
+        sock_leave_table(s);
+}
+
+void uring_leave_on(struct io_sock *s)
+{
+    struct uring *u = uring_from(s->io);
+    if ((s->flags & URING_LEAVES) == 0)
+        return;
+    if (s->notices == 0 && s->zero_copy == NULL) {
+        sock_stop_lingering(s, 0);
+        return;
+    }
+    s->leave_ms = now_ms() + u->leave_ms;
+    list_remove(&s->leaving);
+    list_append(&u->leaving, &s->leaving);
+}
+
+int uring_leave_check(struct uring *u)
+{
+    struct list *link;
+    while ((link = list_first(&u->leaving)) != NULL) {
+        struct io_sock *s = container_of(link, struct io_sock, leaving);
+        uint64_t now = now_ms();
+        if (now < s->leave_ms)
+            return (int)(s->leave_ms - now);
+        sock_stop_lingering(s, URING_IS_RESET);
+    }
+    return -1;
+}
+
 static void sock_give_up(struct io_sock *s, uint16_t flags)
 {
     struct uring *u = uring_from(s->io);
@@ -63,7 +124,9 @@ static void sock_give_up(struct io_sock *s, uint16_t flags)
         uring_cancel(u, URING_SEND_ZC, s->zero_copy);
     else if (s->sending != NULL)
         uring_cancel(u, URING_SEND, s);
-    if ((s->flags & URING_FINISHES) == 0)
+    if ((s->notices > 0 || s->zero_copy != NULL) && (s->flags & URING_IS_RESET) == 0)
+        sock_linger(s);
+    else if ((s->flags & URING_FINISHES) == 0)
         sock_leave_table(s);
 }
 
@@ -96,7 +159,7 @@ void uring_on_fin(struct io_sock *s)
 {
     s->pending--;
     s->flags &= (uint16_t)~URING_FINISHES;
-    if (s->flags & URING_IS_CLOSED)
+    if ((s->flags & (URING_IS_CLOSED | URING_LEAVES)) == URING_IS_CLOSED)
         sock_leave_table(s);
     uring_sock_settle(s);
 }

@@ -74,11 +74,19 @@ void uring_sent(struct io_sock *s, int res)
         s->io->env.events->on_sent(s, res);
 }
 
+void uring_resend(struct io_sock *s)
+{
+    if (s->flags & URING_IS_CLOSED)
+        uring_sent(s, -ECANCELED);
+    else
+        sock_send(s);
+}
+
 void uring_on_send(struct io_sock *s, int res)
 {
     s->pending--;
-    if (res == -EINTR && (s->flags & URING_IS_CLOSED) == 0)
-        sock_send(s);
+    if (res == -EINTR)
+        uring_resend(s);
     else
         uring_sent(s, res);
     uring_sock_settle(s);
@@ -97,9 +105,30 @@ void uring_limit_unsent(struct io_sock *s, size_t bytes)
     uring_sock_tag(s, sqe, URING_SOCK, s);
 }
 
+void uring_ask(struct io_sock *s)
+{
+    struct uring *u = uring_from(s->io);
+    struct io_uring_sqe *sqe = uring_request(u);
+    if (u->features & URING_HAS_SETSOCKOPT) {
+        io_uring_prep_rw(IORING_OP_URING_CMD, sqe, s->handle, NULL, 0, URING_CMD_SIOCOUTQ);
+        sqe->flags |= IOSQE_FIXED_FILE;
+    } else {
+        io_uring_prep_nop(sqe);
+    }
+    uring_sock_tag(s, sqe, URING_ASK, s);
+}
+
+void uring_on_told(struct io_sock *s, int res)
+{
+    s->pending--;
+    if ((s->flags & URING_IS_CLOSED) == 0)
+        s->io->env.events->on_told(s, res > 0 ? (size_t)res : 0);
+    uring_sock_settle(s);
+}
+
 void uring_end_sending(struct io_sock *s)
 {
-    WEIR_ASSERT(s->sending == NULL);
+    WEIR_ASSERT(s->sending == NULL || (s->flags & URING_IS_CLOSED));
     struct io_uring_sqe *sqe = uring_request(uring_from(s->io));
     io_uring_prep_shutdown(sqe, s->handle, SHUT_WR);
     sqe->flags |= IOSQE_FIXED_FILE;

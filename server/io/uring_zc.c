@@ -12,6 +12,8 @@
  * It costs more than a copy where the kernel has to copy after all: on loopback always, and where a
  * device cannot gather.  The notification tells, and `auto` ends it for that connection.
  */
+#include <errno.h>
+
 #include "internal/limits.h"
 #include "internal/stats.h"
 #include "mem.h"
@@ -50,12 +52,19 @@ static void zc_hold(struct uring_zc *z, const struct weir_gather *g, size_t sent
         weir_buf_ref(z->slices[i].buf);
 }
 
+/* The kernel has no zero copy for this socket, or no more memory to pin for it. */
+static bool is_refusal(int res)
+{
+    return res == -EOPNOTSUPP || res == -ENOMEM || res == -ENOBUFS || res == -EINTR;
+}
+
 static void zc_on_result(struct uring_zc *z, int res, bool is_noticed)
 {
     struct io_sock *s = z->sock;
     struct stats *stats = s->io->env.stats;
     s->zero_copy = NULL;
     if (is_noticed) {
+        s->notices++;
         stats->zero_copy_notices++;
         if (res > 0)
             zc_hold(z, s->sending, (size_t)res);
@@ -64,6 +73,11 @@ static void zc_on_result(struct uring_zc *z, int res, bool is_noticed)
     }
     if (res > 0)
         stats->zero_copy_sends++;
+    if (is_refusal(res)) {
+        s->flags &= (uint16_t)~URING_SENDS_ZC;
+        uring_resend(s);
+        return;
+    }
     uring_sent(s, res);
 }
 
@@ -71,6 +85,7 @@ static void zc_on_notice(struct uring_zc *z, uint32_t res)
 {
     struct io_sock *s = z->sock;
     struct stats *stats = s->io->env.stats;
+    s->notices--;
     if (z->count > 0 && (res & URING_NOTIF_ZC_COPIED)) {
         stats->zero_copy_copied++;
         if (s->io->env.zero_copy == IO_ZERO_COPY_AUTO)
@@ -88,5 +103,6 @@ void uring_on_send_zc(struct uring_zc *z, int res, uint32_t flags)
         zc_on_notice(z, (uint32_t)res);
     else
         zc_on_result(z, res, (flags & IORING_CQE_F_MORE) != 0);
+    uring_leave_on(s);
     uring_sock_settle(s);
 }

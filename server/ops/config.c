@@ -10,9 +10,6 @@
 
 #define DEFAULT_LISTEN "127.0.0.1:8080"
 #define DEFAULT_TLS "127.0.0.1:8443"
-#ifndef WEIR_DEFAULT_DIR
-#define WEIR_DEFAULT_DIR "/usr/share/weir/www"
-#endif
 
 #define ADDRESS_MAX 512 /* bytes; more than any address has */
 

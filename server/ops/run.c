@@ -93,11 +93,12 @@ static void tell_tls(const struct config *config, const struct tls_ctx *tls)
                  config->tls.keylog_file);
 }
 
-static enum weir_err choose_io(struct program *p)
+static enum weir_err choose_io(const struct config *config, const struct io_backend **out,
+                               char note[IO_NOTE_LEN])
 {
-    enum weir_err err = io_choose(p->config->io, &p->io, p->io_note);
+    enum weir_err err = io_choose(config->io, out, note);
     if (err != WEIR_OK)
-        log_line(LV_ERROR, "%s", p->io_note);
+        log_line(LV_ERROR, "%s", note);
     return err;
 }
 
@@ -318,11 +319,15 @@ static enum weir_err try_files(const struct files_config *files)
 int run_check(const struct config *config)
 {
     struct tls_ctx *tls = NULL;
+    const struct io_backend *io;
+    char note[IO_NOTE_LEN];
     const struct files_config files = files_config_of(config);
     enum weir_err err = try_files(&files);
     if (err == WEIR_OK)
         err = open_tls(config, &tls);
     tls_ctx_free(tls);
+    if (err == WEIR_OK)
+        err = choose_io(config, &io, note);
     return status_of(err);
 }
 
@@ -344,7 +349,7 @@ int run(struct config *config)
     if (err == WEIR_OK)
         err = take_signals(p);
     if (err == WEIR_OK)
-        err = choose_io(p);
+        err = choose_io(config, &p->io, p->io_note);
     if (err == WEIR_OK) {
         tell_files(&p->files);
         tell_tls(config, p->tls);

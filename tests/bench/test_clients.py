@@ -1,16 +1,19 @@
 """What the clients print becomes numbers, and whatever is not right becomes an error."""
 
 import json
+import pathlib
+import tempfile
 import unittest
 
 import context  # noqa: F401 (sets the path)
-from weirbench import clients, resume
+from weirbench import clients, measure, stats, syscalls
+from weirbench import workloads
 from weirbench.workloads import Workload
 
-CLEAR = Workload("clear", "h2c", "1k.bin", connections=10, streams=32)
-TLS = Workload("tls", "h2", "1k.bin", connections=10, streams=32)
-WRK = Workload("wrk", "h1", "1k.bin", connections=50, client="wrk")
-RESUMED = Workload("resumed", "h2", "6b.bin", connections=8, connects=2000, client="resume")
+CLEAR = Workload("clear", "h2c", "1k", connections=10, streams=32)
+TLS = Workload("tls", "h2", "1k", connections=10, streams=32)
+WRK = Workload("wrk", "h1", "1k", connections=50, client="wrk")
+RESUMED = Workload("resumed", "h2", "6b", connections=8, connects=2000, client="load", resume=True)
 
 H2LOAD = """\
 starting benchmark...
@@ -21,7 +24,7 @@ progress: 100% done
 finished in 17.87ms, 16786.03 req/s, 20.41MB/s
 requests: 300 total, 300 started, {done} done, {good} succeeded, {failed} failed, {failed} errored, \
 0 timeout
-status codes: {good} 2xx, 0 3xx, {bad} 4xx, 0 5xx
+status codes: {good} 2xx, {other} 3xx, {bad} 4xx, 0 5xx
 traffic: 373.54KB (382500) total, 4.10KB (4200) headers (space savings 91.00%), 300.00KB ({data}) data
                      min         max         mean         sd        +/- sd
 time for request:      137us      1.22ms       411us       161us    84.00%
@@ -43,8 +46,9 @@ Transfer/sec:     41.84MB
 """
 
 
-def h2load(tls="", done=300, good=300, failed=0, bad=0, data=307200):
-    return H2LOAD.format(tls=tls, done=done, good=good, failed=failed, bad=bad, data=data)
+def h2load(tls="", done=300, good=300, failed=0, bad=0, other=0, data=307200):
+    return H2LOAD.format(tls=tls, done=done, good=good, failed=failed, bad=bad, other=other,
+                         data=data)
 
 
 def tls_lines(version="TLSv1.3", suite=clients.SUITE, group="X25519"):
@@ -103,36 +107,66 @@ class Wrk(unittest.TestCase):
             self.assertEqual(clients.parse_bytes(text), size)
 
 
-class Resume(unittest.TestCase):
+class Load(unittest.TestCase):
     def said(self, **changes):
-        return json.dumps({"seconds": 1.0, "connections": 100, "resumed": 92, "error": None,
-                           "suites": [clients.SUITE], "versions": ["TLSv1.3"]} | changes)
+        return json.dumps({"seconds": 1.0, "requests": 100, "connections": 100, "resumed": 92,
+                           "bytes": 600, "error": None} | changes)
 
     def test_all_but_the_first_of_each_lane_must_be_resumed(self):
-        self.assertEqual(clients.parse_resume(self.said(), RESUMED, 100).requests, 100)
-        for changes in ({"resumed": 91}, {"connections": 99}, {"error": "refused"},
-                        {"suites": ["TLS_AES_256_GCM_SHA384"]}):
+        self.assertEqual(clients.parse_load(self.said(), RESUMED, 100).requests, 100)
+        for changes in ({"resumed": 91}, {"connections": 99}, {"requests": 99},
+                        {"error": "refused"}):
             with self.subTest(changes), self.assertRaises(clients.Wrong):
-                clients.parse_resume(self.said(**changes), RESUMED, 100)
+                clients.parse_load(self.said(**changes), RESUMED, 100)
 
-    def read(self, answer, piece):
-        pieces = [answer[i:i + piece] for i in range(0, len(answer), piece)] + [b""]
-        return resume.read_answer(lambda _: pieces.pop(0))
+    def test_no_report_is_an_error(self):
+        with self.assertRaises(clients.Wrong):
+            clients.parse_load("", RESUMED, 100)
 
-    def test_an_answer_is_read_from_pieces_of_any_size(self):
-        answer = (resume.frame(resume.SETTINGS, 0, 0)
-                  + resume.frame(resume.HEADERS, resume.END_HEADERS, 1, b"\x20\x88rest")
-                  + resume.frame(resume.DATA, 0, 1, b"abc")
-                  + resume.frame(resume.DATA, resume.END_STREAM, 1, b"def"))
-        for piece in (1, 2, 9, 10, 1000):
-            self.assertEqual(self.read(answer, piece), (resume.STATUS_200, 6))
 
-    def test_anything_but_an_answer_is_refused(self):
-        for answer in (b"", resume.frame(resume.GOAWAY, 0, 0, bytes(8)),
-                       resume.frame(resume.RST_STREAM, 0, 1, bytes(4)),
-                       resume.frame(resume.DATA, 0, 1, b"abc")):
-            with self.subTest(answer=answer), self.assertRaises(resume.Refused):
-                self.read(answer, 1000)
+class Bodies(unittest.TestCase):
+    def test_a_304_is_right_where_it_is_demanded_and_nowhere_else(self):
+        unchanged = Workload("unchanged", "h2c", "304", connections=10, streams=32)
+        text = h2load(good=0, other=300, data=0).replace("0 succeeded", "300 succeeded")
+        self.assertEqual(clients.parse_h2load(text, unchanged, 300).data_bytes, 0)
+        for wrong, workload in ((text, CLEAR), (h2load(), unchanged)):
+            with self.assertRaises(clients.Wrong):
+                clients.parse_h2load(wrong, workload, 300)
+
+    def test_a_mix_is_asked_for_as_a_whole_and_all_its_bytes_are_due(self):
+        mix = Workload("mix", "h2c", "mix", connections=3, streams=32)
+        self.assertEqual(mix.step, 60)
+        self.assertEqual(mix.bytes_of(40), 2 * sum(size for _, size, *_ in workloads.MIX))
+
+
+class Latencies(unittest.TestCase):
+    def test_percentiles_are_values_of_the_log_by_nearest_rank(self):
+        found = stats.percentiles(range(1, 1001))
+        self.assertEqual(found, {"p50": 500, "p90": 900, "p99": 990, "p99.9": 999})
+        self.assertEqual(set(stats.percentiles([7]).values()), {7})
+        with self.assertRaises(ValueError):
+            stats.percentiles([])
+
+    def test_logs_of_both_clients_are_read_whole(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "log"
+            path.write_text("1700000000000000\t200\t137\n1700000000000009\t200\t4\n")
+            self.assertEqual(measure.read_log(path, "h2load"), [137, 4])
+            path.write_bytes((1500).to_bytes(8, "little") + (2000).to_bytes(8, "little"))
+            self.assertEqual(measure.read_log(path, "load"), [1.5, 2.0])
+
+
+class SystemCalls(unittest.TestCase):
+    def test_both_tools_are_understood_and_silence_is_an_error(self):
+        self.assertEqual(syscalls.perf_count("# started\n\n1234,,raw_syscalls:sys_enter,9,100.00\n"),
+                         1234)
+        table = ("% time     seconds  usecs/call     calls    errors syscall\n"
+                 " 60.00    0.000063          31         2           read\n"
+                 "100.00    0.000063           1        37         1 total\n")
+        self.assertEqual(syscalls.strace_count(table), 37)
+        for count in (syscalls.perf_count, syscalls.strace_count):
+            with self.assertRaises(clients.Wrong):
+                count("<not counted>,,raw_syscalls:sys_enter,0,0.00")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from weirbench import probe, tap
 from weirbench.clients import Wrong
 from weirbench.workloads import Workload
 
-SIX = Workload("six", "h1", "6b.bin", connections=1)
+SIX = Workload("six", "h1", "6b", connections=1)
 BODY = b"sluice"
 SKIP = 77
 
@@ -62,7 +62,8 @@ class Probe(unittest.TestCase):
         self.sha256 = hashlib.sha256(BODY).hexdigest()
 
     def check(self, port, path):
-        return probe.check(SIX, f"http://127.0.0.1:{port}{path}", self.sha256, self.prefix)
+        return probe.check(SIX, f"http://127.0.0.1:{port}{path}", (len(BODY), self.sha256),
+                           self.prefix)
 
     def test_the_right_answer_passes_and_its_fields_are_returned(self):
         self.assertIn("Content-Length: 6", self.check(self.serve(), "/right"))

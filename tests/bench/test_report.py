@@ -1,19 +1,23 @@
 """Cells become tables, and nothing that went wrong is left out of them."""
 
+import contextlib
+import io
 import json
 import unittest
 import xml.etree.ElementTree as xml
 
 import context  # noqa: F401 (sets the path)
-from weirbench import measure, plots, report
+from weirbench import instructions, measure, openreport, plots, report
 from weirbench.workloads import Workload
 
-SMALL = Workload("h2c-1k", "h2c", "1k.bin", connections=10, streams=32, target=0.75)
-NAMED = Workload("h2-full", "h2", "6b.bin", connections=9, connects=9, target=1.1, against="nginx")
+SMALL = Workload("h2c-1k-c10-m32", "h2c", "1k", connections=10, streams=32)
+NAMED = Workload("h2-full", "h2", "6b", connections=9, connects=9)
+UNCHANGED = Workload("h2c-304-c10-m32", "h2c", "304", connections=10, streams=32)
+BACK_ENDS = Workload("h2c-1k-c50-m1", "h2c", "1k", connections=50)
 
 FACTS = {
     "started": "2026-01-02 03:04:05 +0000", "quick": False, "rounds": 3, "seconds": 1.0,
-    "servers": {"weir": "weir 1", "nginx": "nginx 1", "h2o": "h2o 1"},
+    "tracer": "perf", "servers": {"weir": "weir 1", "nginx": "nginx 1", "h2o": "h2o 1"},
     "environment": {
         "cpu": "a <CPU>", "cores": 2, "hypervisor": True, "memory_mib": 1, "system": "Debian",
         "kernel": "6", "governor": None, "server_core": 0, "client_core": 1, "loopback_mtu": "1",
@@ -31,8 +35,9 @@ def cell(workload, server, *cpu_us):
     return measure.Cell(workload.name, server, samples=samples, wire_in=1056.5, wire_out=30.0)
 
 
-def results(workload, *cells):
-    found = report.Results(FACTS, [workload], ["weir", "nginx", "h2o"])
+def results(workload, *cells, more=()):
+    found = report.Results(FACTS, [workload, *more],
+                           ["weir", "weir:epoll", "weir:uring", "nginx", "h2o", "h2o:stock"])
     found.add(cells)
     return found
 
@@ -42,19 +47,44 @@ class Tables(unittest.TestCase):
         found = results(SMALL, cell(SMALL, "weir", 1, 1, 1), cell(SMALL, "nginx", 9, 9, 9),
                         cell(SMALL, "h2o", 2, 2, 2))
         self.assertEqual(found.rival(SMALL).server, "h2o")
-        self.assertEqual(found.ratio(SMALL).value, 0.5)
-        self.assertEqual(found.verdict(SMALL), "met")
+        self.assertEqual(found.main_finding(SMALL).ratio.value, 0.5)
+        self.assertEqual(found.main_finding(SMALL).verdict, "met")
+
+    def test_a_stock_configuration_is_shown_and_never_the_rival(self):
+        found = results(SMALL, cell(SMALL, "weir", 1, 1, 1), cell(SMALL, "h2o", 4, 4, 4),
+                        cell(SMALL, "h2o:stock", 2, 2, 2))
+        self.assertEqual(found.rival(SMALL).server, "h2o")
+        self.assertIn("0.50", report.table(found).partition("Stock configurations")[2])
 
     def test_a_named_rival_counts_even_if_another_is_cheaper(self):
         found = results(NAMED, cell(NAMED, "weir", 3, 3, 3), cell(NAMED, "nginx", 2, 2, 2),
                         cell(NAMED, "h2o", 1, 1, 1))
-        self.assertEqual(found.rival(NAMED).server, "nginx")
-        self.assertEqual(found.verdict(NAMED), "missed")
+        self.assertEqual(found.main_finding(NAMED).against, "nginx")
+        self.assertEqual(found.main_finding(NAMED).verdict, "missed")
+
+    def test_a_workload_is_held_against_another_of_the_same_server(self):
+        found = results(UNCHANGED, cell(UNCHANGED, "weir", 2, 2, 2), cell(SMALL, "weir", 4, 4, 4),
+                        more=[SMALL])
+        verdicts = {f.against: f.verdict for f in found.findings(UNCHANGED)}
+        self.assertEqual(verdicts, {"best peer": None, "h2c-1k-c10-m32": "met"})
+
+    def test_back_ends_are_held_against_each_other_and_system_calls_against_a_number(self):
+        uring = cell(BACK_ENDS, "weir:uring", 9, 9, 9)
+        uring.syscalls = 0.31
+        found = results(BACK_ENDS, uring, cell(BACK_ENDS, "weir:epoll", 10, 10, 10))
+        verdicts = {(f.against, f.metric): f.verdict for f in found.findings(BACK_ENDS)}
+        self.assertEqual(verdicts["weir:epoll", "cpu_us"], "met")
+        self.assertEqual(verdicts["", "syscalls"], "missed")
+
+    def test_what_was_not_measured_is_neither_met_nor_missed(self):
+        found = results(BACK_ENDS, cell(BACK_ENDS, "weir:epoll", 10, 10, 10))
+        self.assertTrue(all(f.verdict is None for f in found.findings(BACK_ENDS)))
+        self.assertIn("not measured", report.table(found))
 
     def test_an_error_shows_with_its_reason_and_without_a_number(self):
         broken = cell(SMALL, "weir", 1, 1, 1)
         broken.fail("wrong bytes in the body")
-        found = results(SMALL, broken, measure.Cell("h2c-1k", "nginx", state="missing"),
+        found = results(SMALL, broken, measure.Cell(SMALL.name, "nginx", state="missing"),
                         cell(SMALL, "h2o", 2, 2, 2))
         for text in (report.table(found), report.markdown(found)):
             self.assertIn("wrong bytes in the body", text)
@@ -70,10 +100,47 @@ class Tables(unittest.TestCase):
             self.assertEqual(report.number(value), text)
 
 
+class OpenLoop(unittest.TestCase):
+    def row(self, server, p99, share=0.8):
+        middle = {"p50": 10, "p90": 20, "p99": p99, "p99.9": 2 * p99}
+        return {"workload": "w", "peer": "nginx", "share": share, "rate": 1000, "server": server,
+                "rounds": [], "median": middle, "late_p99": 1, "client_share": 0.5,
+                "server_share": 0.4}
+
+    def test_weir_is_held_against_the_peer_at_the_same_rate(self):
+        for ours, word in ((30, "1.00 met"), (31, "1.03 missed")):
+            found = results(SMALL)
+            found.open_loop = [self.row("weir", ours), self.row("nginx", 30),
+                               self.row("weir", 90, 0.5), self.row("nginx", 60, 0.5)]
+            rows = openreport.rows(found)
+            self.assertEqual([r[-1] for r in rows[1:]], [word, "", "1.50", ""])
+            self.assertEqual(set(openreport.plots(found)), {"latency-w.svg"})
+
+
+class Instructions(unittest.TestCase):
+    def compare(self, counts, budget, basis=None):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            status = instructions.compare(counts, basis or {"libc6": "1"},
+                                          {"basis": {"libc6": "1"}, "instructions": budget})
+        return status, said.getvalue()
+
+    def test_three_in_a_hundred_are_allowed_in_both_directions(self):
+        for count, status in ((1000, 0), (1030, 0), (1031, 1), (970, 0), (969, 1)):
+            self.assertEqual(self.compare({"a": count}, {"a": 1000})[0], status)
+
+    def test_a_script_without_a_budget_is_an_error(self):
+        self.assertEqual(self.compare({"b": 1000}, {"a": 1000})[0], 1)
+
+    def test_other_libraries_are_a_reason_not_to_compare_and_it_is_said(self):
+        status, said = self.compare({"a": 5000}, {"a": 1000}, {"libc6": "2"})
+        self.assertEqual(status, 77)
+        self.assertIn("libc6 is 2, the budget was taken with 1", said)
+
+
 class Plots(unittest.TestCase):
     def test_they_are_well_formed_and_name_every_server(self):
         found = results(SMALL, cell(SMALL, "weir", 1, 1, 1),
-                        measure.Cell("h2c-1k", "nginx", state="missing"),
+                        measure.Cell(SMALL.name, "nginx", state="missing"),
                         cell(SMALL, "h2o", 2, 2.5, 2))
         drawn = plots.all_plots(found)
         self.assertEqual(set(drawn), {"cpu-h2c.svg", "ratio.svg"})

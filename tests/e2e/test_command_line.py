@@ -1,7 +1,9 @@
 """What the command line takes, and what it says of the rest."""
 
 import os
+import pathlib
 import pwd
+import re
 import socket
 import subprocess
 
@@ -12,6 +14,8 @@ from harness import server as servers
 from harness import tools
 from harness import transport as transports
 from harness.wire import Wire
+
+WWW = pathlib.Path(__file__).resolve().parents[2] / "www"
 
 
 @pytest.fixture
@@ -188,6 +192,29 @@ def test_help_names_every_option(weir, option):
                  "--no-precompressed", "--cache-size", "--cache-files", "--server",
                  ",h2", ",http/1.1"):
         assert name in done.stdout
+
+
+@pytest.mark.h2c_only
+def test_the_readme_names_the_options_that_there_are(weir):
+    readme = (WWW.parent / "README.md").read_text()
+    rows = [line for line in readme.splitlines() if line.startswith(("| `-", "| `--"))]
+    told = set(re.findall(r"(--[a-z-]+)", " ".join(row.split("|")[1] for row in rows)))
+    there_are = set(re.findall(r"^ {2}.{4}(--[a-z-]+)", weir("--help").stdout, re.MULTILINE))
+
+    assert told == there_are
+
+
+@pytest.mark.h2c_only
+def test_what_is_installed_is_the_program_and_its_site(tmp_path, weir):
+    tools.run("cmake", "--install", servers.binary().parent, "--prefix", tmp_path)
+
+    installed = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    program = pathlib.Path("bin/weir")
+    site = pathlib.Path("share/weir/www")
+    assert program in installed
+    assert {path.name for path in installed if path.parent == site} == \
+        {path.name for path in WWW.iterdir()}
+    assert re.search(rf"default: /.*/{site}\)", weir("--help").stdout)
 
 
 def test_check_of_what_is_right_is_quiet_and_does_not_serve(weir, tree):

@@ -1,31 +1,34 @@
-"""Peers that never get to the point.  All of them wait side by side, so that a test takes as long
+"""Peers that never get to the point.  All of them wait side by side, so that the tests take as long
 as the longest deadline; each waits for the end of its connection, however long that takes."""
 
 import concurrent.futures
+import contextlib
 import select
 import time
 
 import pytest
 
 from harness import frames
+from harness import transport as transports
 from harness.frames import DEFAULT_WINDOW, MAX_WINDOW, Error, Setting
+from harness.server import Server
 from harness.wire import PATIENCE, Wire
 
 
 def silent(server):
-    wire = Wire(server.connect())
+    wire = Wire(server.connect(), answers_settings=False)
     return wire.wait_end(), wire.goaways
 
 
 def half_a_preface(server):
-    wire = Wire(server.connect())
+    wire = Wire(server.connect(), answers_settings=False)
     wire.send(frames.PREFACE[:12])
     return wire.wait_end(), wire.goaways
 
 
 def dripping_preface(server):
     """A byte now and then does not extend the deadline."""
-    wire = Wire(server.connect())
+    wire = Wire(server.connect(), answers_settings=False)
     for byte in frames.PREFACE:
         wire.send(bytes([byte]))
         if select.select([wire.sock], [], [], 1)[0] and not wire._receive():
@@ -34,7 +37,7 @@ def dripping_preface(server):
 
 
 def no_settings(server):
-    wire = Wire(server.connect())
+    wire = Wire(server.connect(), answers_settings=False)
     wire.send(frames.PREFACE)
     return wire.wait_end(), [g.error for g in wire.goaways]
 
@@ -69,43 +72,78 @@ def stalled_reader(server):
 
 
 def patient_client(server):
-    """An honest one that is merely idle outlives all of these."""
+    """An honest one that is merely idle outlives the others."""
     wire = Wire.connect(server)
     wire.get("/one.bin")
     return wire
 
 
-def test_who_does_not_get_to_the_point_is_sent_away(server):
-    idle = patient_client(server)
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        said_nothing = pool.submit(silent, server)
-        began = pool.submit(half_a_preface, server)
-        dripped = pool.submit(dripping_preface, server)
-        no_frame = pool.submit(no_settings, server)
-        no_ack = pool.submit(no_settings_ack, server)
-        no_end = pool.submit(endless_field_section, server)
-        no_reading = pool.submit(stalled_reader, server)
-
-    assert said_nothing.result()[0] in ("fin", "reset")
-    assert began.result()[0] in ("fin", "reset")
-    assert dripped.result()[0] in ("fin", "reset")
-    assert no_frame.result()[0] in ("fin", "reset")
-    assert no_ack.result() == ("fin", [Error.SETTINGS_TIMEOUT])
-    assert no_end.result() == ("fin", [Error.ENHANCE_YOUR_CALM])
-    assert no_reading.result()
-    assert idle.get("/one.bin").body == b"x"
-    idle.close()
-
-
-@pytest.mark.h2c_only(reason="30 s for what TLS does not touch")
-def test_a_stream_that_never_ends_holds_a_drain_for_a_while_only(server):
+def held_drain(server):
+    """A stream that never ends holds up the end of the server for a while only."""
     wire = Wire.connect(server, {Setting.INITIAL_WINDOW_SIZE: 0}, refills=False)
     stream = wire.request("/small.txt")
     wire.wait(lambda: stream in wire.responses)
-
     server.signal()
-
-    assert server.wait(timeout=PATIENCE) == 0
+    status = server.wait(timeout=PATIENCE)
     wire.wait_end()
-    assert not wire.responses[stream].ended
     wire.close()
+    return status, wire.responses[stream].ended
+
+
+LAGGARDS = [silent, half_a_preface, dripping_preface, no_settings, no_settings_ack,
+            endless_field_section, stalled_reader]
+
+
+@pytest.fixture(scope="module")
+def outcomes(tree):
+    """What all of these came to, over each transport, by transport and function."""
+    with contextlib.ExitStack() as stack:
+        def serve(transport):
+            server = Server(tree.root, transport, ("-w", "1"))
+            stack.callback(server.stop)
+            return server
+
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(32))
+        drained = pool.submit(held_drain, serve(transports.BY_NAME["h2c"]))
+        waiting, idle = {}, {}
+        for name, transport in transports.BY_NAME.items():
+            server = serve(transport)
+            idle[name] = patient_client(server)
+            for laggard in LAGGARDS:
+                waiting[name, laggard] = pool.submit(laggard, server)
+        results = {key: future.result() for key, future in waiting.items()}
+        for name, wire in idle.items():
+            results[name, patient_client] = wire.get("/one.bin").body
+            wire.close()
+        results[held_drain] = drained.result()
+        yield results
+
+
+@pytest.mark.parametrize("laggard", [silent, half_a_preface, dripping_preface, no_settings])
+def test_who_does_not_begin_is_cut_off(outcomes, transport, laggard):
+    end, goaways = outcomes[transport.name, laggard]
+
+    assert end in ("fin", "reset")
+    assert goaways == []
+
+
+@pytest.mark.parametrize("laggard, error", [(no_settings_ack, Error.SETTINGS_TIMEOUT),
+                                            (endless_field_section, Error.ENHANCE_YOUR_CALM)])
+def test_who_does_not_get_to_the_point_is_told_and_sent_away(outcomes, transport, laggard, error):
+    assert outcomes[transport.name, laggard] == ("fin", [error])
+
+
+def test_who_does_not_read_is_cut_off(outcomes, transport):
+    assert outcomes[transport.name, stalled_reader]
+
+
+def test_who_is_merely_idle_stays(outcomes, transport):
+    assert outcomes[transport.name, patient_client] == b"x"
+
+
+@pytest.mark.h2c_only(reason="a drain has nothing to do with TLS")
+def test_a_stream_that_never_ends_holds_a_drain_for_a_while_only(outcomes):
+    status, is_whole = outcomes[held_drain]
+
+    assert status == 0
+    assert not is_whole

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from harness import tools
-from harness import transport as transports
+from harness.line import Line
 from harness.tree import BIG_LEN, content
 from harness.wire import PATIENCE
 
@@ -15,56 +15,9 @@ GET = b"GET /small.txt HTTP/1.1\r\nHost: localhost\r\n\r\n"
 SMUGGLED = b"GET /one.bin HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-class Line:
-    """A connection that speaks HTTP/1.1, and reads responses by their content-length."""
-
-    def __init__(self, server):
-        self.sock = transports.open_tcp(server.port)
-        if server.transport.name == "tls":
-            self.sock = transports.tls_context(["http/1.1"]).wrap_socket(self.sock)
-        self.sock.settimeout(PATIENCE)
-        self.buffer = bytearray()
-
-    def send(self, *chunks):
-        self.sock.sendall(b"".join(chunks))
-
-    def read(self, has_body=True):
-        """One response: (status, fields, body), or None where the connection is over."""
-        while (end := self.buffer.find(b"\r\n\r\n")) < 0:
-            if not self._receive():
-                assert not self.buffer
-                return None
-        first, *lines = self._take(end + 4).decode("latin-1").split("\r\n")[:-2]
-        assert first.startswith("HTTP/1.1 ")
-        fields = dict(line.split(": ", 1) for line in lines)
-        length = int(fields.get("content-length", 0)) if has_body else 0
-        while len(self.buffer) < length:
-            assert self._receive(), "the connection ended within a body"
-        return int(first.split()[1]), fields, self._take(length)
-
-    def _take(self, length):
-        taken = bytes(memoryview(self.buffer)[:length])
-        del self.buffer[:length]
-        return taken
-
-    def _receive(self):
-        try:
-            more = self.sock.recv(262144)
-        except ConnectionError:
-            return False
-        self.buffer += more
-        return bool(more)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.sock.close()
-
-
 @pytest.fixture
 def line(server):
-    with Line(server) as connected:
+    with Line.connect(server) as connected:
         yield connected
 
 
@@ -101,7 +54,7 @@ def test_a_connection_is_kept(line, server, tree):
         line.send(GET)
         status, fields, body = line.read()
         assert (status, body) == (200, tree.files["small.txt"])
-        assert "connection" not in fields
+        assert "connection" not in dict(fields)
     line.sock.close()
     server.stop()
     assert server.stats["connections"]["accepted"] == 1
@@ -111,7 +64,7 @@ def test_head_tells_the_length_and_sends_no_body(line, tree):
     line.send(GET.replace(b"GET", b"HEAD"), GET)
 
     status, fields, _ = line.read(has_body=False)
-    assert (status, fields["content-length"]) == (200, "1024")
+    assert (status, dict(fields)["content-length"]) == (200, "1024")
     assert line.read()[2] == tree.files["small.txt"]
 
 
@@ -152,7 +105,7 @@ def test_connection_close_is_obeyed(line, tree):
     line.send(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
 
     status, fields, body = line.read()
-    assert (status, fields["connection"], body) == (200, "close", tree.files["small.txt"])
+    assert (status, dict(fields)["connection"], body) == (200, "close", tree.files["small.txt"])
     assert line.read() is None
 
 
@@ -170,7 +123,7 @@ def test_post_is_refused(line):
 
 
 def test_sigterm_lets_a_response_end(server, tree):
-    with Line(server) as busy, Line(server) as idle:
+    with Line.connect(server) as busy, Line.connect(server) as idle:
         idle.send(GET)
         assert idle.read()[0] == 200
         busy.send(GET.replace(b"small.txt", b"big.bin"))
@@ -274,14 +227,14 @@ REFUSED = {
 
 @pytest.mark.parametrize("status, blob", REFUSED.values(), ids=REFUSED.keys())
 def test_wrong_framing_is_refused_and_nothing_behind_it_is_taken(server, status, blob):
-    with Line(server) as line:
+    with Line.connect(server) as line:
         line.send(blob, SMUGGLED)
 
         got, fields, _ = line.read()
         assert got in (status if isinstance(status, tuple) else (status,))
-        assert fields["connection"] == "close"
+        assert dict(fields)["connection"] == "close"
         assert line.read() is None
-    with Line(server) as other:
+    with Line.connect(server) as other:
         other.send(GET)
         assert other.read()[0] == 200
     server.stop()

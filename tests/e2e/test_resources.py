@@ -13,7 +13,7 @@ from harness.wire import Wire, frames
 
 DESCRIPTORS = 64
 HUGE_PAGE = 2 * 1024 * 1024
-SPAN = 2  # seconds over which processor time is measured
+SPAN = 0.5  # seconds over which processor time is measured
 PAUSES_MAX = 100  # far more than there are in such a span, and far less than a loop would make
 
 
@@ -54,8 +54,9 @@ def test_out_of_descriptors_the_server_serves_those_it_has_and_does_not_spin(sta
 
 
 def test_when_accept_fails_for_want_of_descriptors_it_is_not_tried_all_the_time(start, tree):
-    """EMFILE itself: fewer descriptors are left than the server counted on when it started."""
-    server = start(tree.root)
+    """EMFILE itself: fewer descriptors are left than the server counted on when it started.
+    (io_uring takes connections into a table of its own.)"""
+    server = start(tree.root, "--io", "epoll")
     first = Wire.connect(server)
     first.get("/small.txt")
     server.limit_descriptors(2)
@@ -147,8 +148,8 @@ def test_memory_does_not_grow_with_requests(server):
         pytest.skip("a sanitizer keeps freed memory")
 
     def load():
-        tools.h2load(server, "/small.txt", "/none", "/medium.bin", requests=20_000, clients=20,
-                     streams=20)
+        tools.h2load(server, *["/small.txt", "/none"] * 5, "/medium.bin", requests=20_000,
+                     clients=20, streams=20)
         return server.resident_bytes()
 
     warm = load()

@@ -441,6 +441,38 @@ static void random_operations_with_little_memory_lose_nothing(void **state)
     assert_true(refusals > 0);
 }
 
+/* Cut at any of many slices, of which every third is of the buf that is lost. */
+static void what_lies_before_a_cut_is_kept(void **state)
+{
+    (void)state;
+    struct rng r = rng_new(__func__);
+    sources_init(&r);
+    struct mem *m = mem_make((size_t)4 * 1024 * 1024);
+    for (size_t first = 0; first <= 40; first++) { /* which is the first that is lost */
+        struct weir_gather g;
+        weir_gather_init(&g, m);
+        size_t before = 0;
+        for (size_t i = 0; i < 40; i++) {
+            struct weir_buf *b = &sources[i >= first && (i - first) % 3 == 0 ? 0 : 1 + i % 2];
+            assert_int_equal(weir_gather_append(&g, weir_slice_of(b, b->base + 7 * i, 300)),
+                             WEIR_OK);
+            assert_int_equal(weir_gather_append_copy(&g, "copied", 6), WEIR_OK);
+            if (i < first)
+                before += 306;
+        }
+        weir_gather_cut(&g, &sources[0]);
+        assert_int_equal(g.len, before);
+        uint64_t copied = g.copied;
+        assert_int_equal(weir_gather_append_copy(&g, "more", 4), WEIR_OK);
+        assert_int_equal(g.copied, copied + 4);
+        weir_gather_cut(&g, &sources[0]); /* there is none any more */
+        assert_int_equal(g.len, before + 4);
+        weir_gather_deinit(&g);
+        assert_all_returned(m);
+    }
+    mem_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +481,7 @@ int main(void)
         cmocka_unit_test(an_empty_list_holds_no_memory),
         cmocka_unit_test(a_small_slice_is_appended_whole_or_not_at_all),
         cmocka_unit_test(export_stops_at_both_limits),
+        cmocka_unit_test(what_lies_before_a_cut_is_kept),
         cmocka_unit_test(random_operations_agree_with_a_model),
         cmocka_unit_test(random_operations_without_memory_lose_nothing),
         cmocka_unit_test(random_operations_with_little_memory_lose_nothing),

@@ -71,11 +71,12 @@ static void assert_field(const nghttp2_nv *nv, struct weir_str name, struct weir
     assert_memory_equal(nv->value, value.ptr, value.len);
 }
 
-/* Decode the last block: :status, the fields in order, date. */
+/* Decode the last block: :status, the common fields in order, date, the response's own. */
 static void assert_decodes(struct fixture *f, const struct weir_response *resp)
 {
     const uint8_t *in = f->bytes;
     size_t left = f->len;
+    size_t common = resp->field_count - resp->own_count;
     size_t n = 0;
     for (;;) {
         nghttp2_nv nv;
@@ -89,11 +90,13 @@ static void assert_decodes(struct fixture *f, const struct weir_response *resp)
             snprintf(status, sizeof(status), "%u", resp->status);
             if (n == 0)
                 assert_field(&nv, WEIR_STR(":status"), (struct weir_str){status, 3});
-            else if (n <= resp->field_count)
+            else if (n <= common)
                 assert_field(&nv, resp->fields[n - 1].name, resp->fields[n - 1].value);
-            else
+            else if (n == common + 1)
                 assert_field(&nv, WEIR_STR("date"),
                              (struct weir_str){f->clock.date, CLOCK_DATE_LEN});
+            else
+                assert_field(&nv, resp->fields[n - 2].name, resp->fields[n - 2].value);
             n++;
         }
         if (flags & NGHTTP2_HD_INFLATE_FINAL)
@@ -405,6 +408,48 @@ static void stable_sections_are_told_apart(void **state)
     assert_true(stable > 300 && stable < 2700); /* both kinds were seen */
 }
 
+#define OWN_MAX 3
+
+static void a_responses_own_fields_are_not_remembered(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct rng rng = rng_new(__func__);
+    fixture_init(&f);
+    static char text[OWN_MAX][400];
+    for (size_t i = 0; i < OWN_MAX; i++)
+        memset(text[i], 'a' + (int)i, sizeof(text[i]));
+    struct weir_field fields[2 + OWN_MAX] = {
+        {WEIR_STR("etag"), WEIR_STR("\"1oua=d.t5oub1\"")},
+        {WEIR_STR("accept-ranges"), WEIR_STR("bytes")},
+    };
+    static const struct weir_str names[] = {WEIR_STR_INIT("content-length"),
+                                            WEIR_STR_INIT("content-range")};
+    uint64_t generation = 0;
+    for (int i = 0; i < 2000; i++) {
+        struct weir_response resp = {.status = 206, .fields = fields, .fields_id = 7};
+        resp.own_count = rng_below(&rng, OWN_MAX + 1);
+        resp.field_count = 2 + resp.own_count;
+        for (size_t n = 0; n < resp.own_count; n++) {
+            size_t name = rng_below(&rng, 3);
+            fields[2 + n].name =
+                name < 2 ? names[name] : (struct weir_str){text[n], 1 + rng_below(&rng, 399)};
+            fields[2 + n].value = (struct weir_str){text[n], rng_below(&rng, 400)};
+        }
+        assert_int_equal(encode(&f, &resp), WEIR_OK);
+        assert_decodes(&f, &resp);
+        if (i == 0)
+            generation = f.encoder.generation;
+        assert_int_equal(f.encoder.generation, generation);
+    }
+    struct weir_response resp = {.status = 206, .fields = fields, .field_count = 3, .own_count = 1};
+    static char large[FIELDS_ENCODED_MAX];
+    memset(large, 'x', sizeof(large));
+    fields[2].value = (struct weir_str){large, sizeof(large)};
+    assert_int_equal(encode(&f, &resp), WEIR_STREAM);
+    fixture_deinit(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +460,7 @@ int main(void)
         cmocka_unit_test(sections_that_do_not_fit_are_refused),
         cmocka_unit_test(as_many_fields_as_are_allowed_fit),
         cmocka_unit_test(stable_sections_are_told_apart),
+        cmocka_unit_test(a_responses_own_fields_are_not_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static void random_use_is_remembered(void **state)
                 ids_reset(&ids, reset);
                 m.order[m.resets++] = reset;
             }
-            if (rng_below(&rng, 16) == 0)
+            if (rng_below(&rng, 128) == 0)
                 assert_same(&ids, &m, MODEL_MAX);
         }
         assert_same(&ids, &m, MODEL_MAX);

@@ -309,8 +309,8 @@ static void priorities_are_read(void **state)
         const struct priority_case *c = &priorities[i];
         struct priority p = {.urgency = PRIORITY_URGENCY_DEFAULT};
         priority_parse(&p, (struct weir_str){c->value, strlen(c->value)});
-        bool is_right = c->urgency == 9 ? !p.is_given && p.urgency == PRIORITY_URGENCY_DEFAULT
-                                        : p.is_given && p.urgency == c->urgency;
+        unsigned urgency = c->urgency == 9 ? PRIORITY_URGENCY_DEFAULT : c->urgency;
+        bool is_right = p.is_given && p.urgency == urgency;
         if (!is_right || p.is_incremental != c->is_incremental)
             fail_msg("%s: u=%u i=%d", c->value, p.urgency, p.is_incremental);
     }

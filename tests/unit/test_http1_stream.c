@@ -288,6 +288,42 @@ static void a_map_that_was_overwritten_does_not_look_whole(void **state)
     peer_free(p);
 }
 
+/* Bytes that wait to be sent are gone: what lies before them is sent, and then the end. */
+static void a_map_that_is_lost_ends_the_connection(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *request;
+        enum weir_err err;
+    } rows[] = {
+        {GET("/x") GET("/mapped?50000") GET("/x"), WEIR_CLOSED},
+        {GET("/x") GET("/flow?50000") GET("/x"), WEIR_CLOSED},
+        {"GET /flow?50000 HTTP/1.0\r\n\r\n", WEIR_IO},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct peer *p = peer_new();
+        peer_feed(p, rows[i].request, strlen(rows[i].request));
+        struct weir_gather g;
+        weir_gather_init(&g, p->mem);
+        assert_int_equal(pull_into(p, &g), WEIR_AGAIN);
+        struct weir_slice last[8];
+        size_t bytes;
+        size_t n = weir_gather_peek(&g, last, 8, SIZE_MAX, &bytes);
+        const struct weir_buf *lost = last[n - 1].buf;
+        assert_int_equal(lost->origin, WEIR_ORIGIN_MAPPED);
+
+        assert_int_equal(http1_protocol.lose(p->session, lost), rows[i].err);
+        weir_gather_cut(&g, lost);
+        if (rows[i].err == WEIR_CLOSED)
+            assert_int_equal(pull_into(p, &g), WEIR_CLOSED);
+        leave(p, &g);
+        weir_gather_deinit(&g);
+        if (rows[i].err == WEIR_CLOSED)
+            assert_non_null(strstr(p->out, "GET a /x\n"));
+        peer_free(p);
+    }
+}
+
 static void a_stream_from_a_map_ends_when_it_has_left(void **state)
 {
     (void)state;
@@ -322,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_stream_in_http10_that_breaks_off_is_reset),
         cmocka_unit_test(the_last_byte_of_a_map_waits_for_the_others),
         cmocka_unit_test(a_map_that_was_overwritten_does_not_look_whole),
+        cmocka_unit_test(a_map_that_is_lost_ends_the_connection),
         cmocka_unit_test(a_stream_from_a_map_ends_when_it_has_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,10 @@
 /*
  * See cache.h.
  *
- * Invariant: every entry is in one chain of the table and in the ring of its kind, and holds a
- *            resource.
+ *     ──▶ opening, without a resource ──▶ kept ◀──▶ looked at, or decoded for, off the loop
+ *
+ * Invariant: every entry is in one chain of the table.  It is in the ring of its kind unless
+ *            something is done for it off the loop: so what a helper refers to is never evicted.
  */
 #include "cache.h"
 
@@ -15,6 +17,7 @@
 #include "internal/limits.h"
 #include "mem.h"
 #include "missing.h"
+#include "opening.h"
 #include "path.h"
 #include "ring.h"
 
@@ -38,11 +41,20 @@ struct entry {
     uint64_t hash;            /* of the path */
     struct resource resource; /* Own */
     uint64_t checked_ms;      /* when it was last known to be what is on disk */
+    struct opening *opening;  /* Own: what is done for it off the loop; NULL: nothing */
     uint32_t path_len;        /* bytes of the path as asked for */
     bool is_plain;            /* may be found by the raw path */
+    bool is_filled;           /* it has a resource */
+    bool was_short;           /* opening it failed for want of descriptors or memory, once */
     enum kind kind;           /* which ring it is in */
     struct ring_node node;
     char path[]; /* decoded, begins with '/'; then the name of the index if any; NUL */
+};
+
+/* What has just been found out about a path of which no entry is left. */
+struct verdict {
+    const struct entry *entry; /* Borrowed: out of the table already; NULL: none */
+    unsigned status;
 };
 
 struct cache {
@@ -51,8 +63,12 @@ struct cache {
     struct entry **buckets;     /* Own: chains by hash */
     size_t mask;                /* buckets - 1 */
     uint64_t seed;              /* of the hash: a peer cannot aim at one bucket */
+    uint64_t epoch;             /* see cache_epoch(); also the stamp of memos that hold */
     struct ring rings[KINDS];
-    struct missing missing; /* paths that led nowhere */
+    struct openings openings;
+    struct opening *pending; /* Borrowed: what cache_get() last said CACHE_WAITS for */
+    struct verdict verdict;  /* true while those who waited for it are called */
+    struct missing missing;  /* paths that led nowhere */
 };
 
 /* Mix two words: the halves of their product. */
@@ -99,9 +115,10 @@ enum weir_err cache_new(const struct file_env *env, const struct clock *clock,
         buckets *= 2;
     c->mask = buckets - 1;
     if (getrandom(&c->seed, sizeof(c->seed), 0) != sizeof(c->seed))
-        c->seed = (uintptr_t)c; /* chains may then be guessed; nothing breaks */
+        c->seed = (uintptr_t)c;                  /* chains may then be guessed; nothing breaks */
+    c->epoch = hash_fold(c->seed, (uintptr_t)c); /* none of another cache's */
     c->buckets = calloc(buckets, sizeof(struct entry *));
-    if (c->buckets == NULL) {
+    if (c->buckets == NULL || openings_init(&c->openings, env) != WEIR_OK) {
         cache_free(c);
         return WEIR_NOMEM;
     }
@@ -123,18 +140,30 @@ static void cache_add(struct cache *c, struct entry *e)
     struct entry **bucket = &c->buckets[e->hash & c->mask];
     e->chain = *bucket;
     *bucket = e;
-    entry_enter_ring(c, e);
 }
 
-static void cache_drop(struct cache *c, struct entry *e)
+/* Take an entry from the table.  Nothing may be done for it off the loop. */
+static void cache_unlink(struct cache *c, struct entry *e)
 {
     struct entry **slot = &c->buckets[e->hash & c->mask];
     while (*slot != e)
         slot = &(*slot)->chain;
     *slot = e->chain;
-    ring_remove(&c->rings[e->kind], &e->node);
-    resource_close(&e->resource);
+    c->epoch++;
+}
+
+static void entry_free(struct entry *e)
+{
+    if (e->is_filled)
+        resource_close(&e->resource);
     mem_give(e);
+}
+
+static void cache_drop(struct cache *c, struct entry *e)
+{
+    cache_unlink(c, e);
+    ring_remove(&c->rings[e->kind], &e->node);
+    entry_free(e);
 }
 
 /* Drop an entry of that kind, but not `spare`.  False: there is none. */
@@ -165,6 +194,7 @@ void cache_free(struct cache *c)
         while (cache_evict(c, (enum kind)kind, NULL))
             ;
     }
+    openings_deinit(&c->openings);
     free((void *)c->buckets);
     free(c);
 }
@@ -186,81 +216,246 @@ static bool entry_is_recent(const struct cache *c, const struct entry *e)
     return c->clock->now_ms - e->checked_ms < LIMIT_CACHE_FRESH_MS;
 }
 
-struct resource *cache_find(struct cache *c, struct weir_str raw)
+/* The entry of a path that needs no decoding, or NULL. */
+static struct entry *cache_find_plain(struct cache *c, struct weir_str raw, struct weir_memo *memo)
 {
-    if (raw.len == 0)
+    if (memo != NULL && memo->ptr != NULL && memo->stamp == c->epoch)
+        return (struct entry *)(uintptr_t)memo->ptr; /* no entry has gone since */
+    struct entry *e = raw.len == 0 ? NULL : cache_lookup(c, raw, hash_path(c->seed, raw));
+    if (e == NULL || !e->is_plain)
         return NULL;
-    struct entry *e = cache_lookup(c, raw, hash_path(c->seed, raw));
-    if (e == NULL || !e->is_plain || !entry_is_recent(c, e))
+    if (memo != NULL)
+        *memo = (struct weir_memo){e, c->epoch};
+    return e;
+}
+
+struct resource *cache_find(struct cache *c, struct weir_str raw, struct weir_memo *memo)
+{
+    struct entry *e = cache_find_plain(c, raw, memo);
+    if (e == NULL || !e->is_filled || !entry_is_recent(c, e))
         return NULL;
     e->node.is_used = true;
     return &e->resource;
 }
 
-/*
- * Open what an entry is for.  When descriptors or memory are short, entries that are not in use
- * give theirs up.
- */
-static unsigned entry_fill(struct cache *c, const struct entry *e, struct resource *out)
+bool cache_is_fresh(const struct cache *c, const struct resource *resource)
 {
-    unsigned status = resource_open(c->env, e->path, out);
-    if (status == 503) {
-        bool has_evicted = false;
-        for (int i = 0; i < EVICT_WHEN_SHORT; i++) {
-            has_evicted |= cache_evict(c, KIND_MAP, e);
-            has_evicted |= cache_evict(c, KIND_SNAPSHOT, e);
-        }
-        if (has_evicted)
-            status = resource_open(c->env, e->path, out);
+    return entry_is_recent(c, container_of(resource, const struct entry, resource)) &&
+           !resource_is_stale(resource);
+}
+
+uint64_t cache_epoch(const struct cache *c)
+{
+    return c->epoch;
+}
+
+/* Make room by giving up some that are not in use.  False: there are none. */
+static bool cache_relieve(struct cache *c, const struct entry *e)
+{
+    bool has_evicted = false;
+    for (int i = 0; i < EVICT_WHEN_SHORT; i++) {
+        has_evicted |= cache_evict(c, KIND_MAP, e);
+        has_evicted |= cache_evict(c, KIND_SNAPSHOT, e);
+    }
+    return has_evicted;
+}
+
+/*
+ * Fill an entry, which is in no ring, with what was found.  Gives 0 or a status; CACHE_WAITS: it is
+ * to be opened once more, for there was not enough of something.
+ */
+static unsigned entry_fill(struct cache *c, struct entry *e, struct look *look)
+{
+    struct resource resource;
+    unsigned status = resource_make(c->env, e->path, look, &resource);
+    if (status == 503 && !e->was_short && cache_relieve(c, e)) {
+        e->was_short = true;
+        return CACHE_WAITS;
     }
     if (status == 308 && e->path[e->path_len - 1] == '/')
         return 404; /* the index is a directory */
-    return status;
-}
-
-/* Make sure that the entry shows what is on disk.  Gives 0, or a status and the entry is gone. */
-static unsigned entry_refresh(struct cache *c, struct entry *e)
-{
-    if (resource_is_same(c->env, &e->resource)) {
-        e->checked_ms = c->clock->now_ms;
-        return 0;
-    }
-    struct resource resource;
-    unsigned status = entry_fill(c, e, &resource);
-    if (status != 0) {
-        cache_drop(c, e);
+    if (status != 0)
         return status;
-    }
-    ring_remove(&c->rings[e->kind], &e->node);
-    resource_close(&e->resource);
+    if (e->is_filled)
+        resource_close(&e->resource);
+    c->epoch++;
     e->resource = resource;
-    entry_enter_ring(c, e);
+    e->is_filled = true;
+    e->was_short = false;
     e->checked_ms = c->clock->now_ms;
-    cache_shrink(c, e);
     return 0;
 }
 
-static unsigned entry_open(struct cache *c, struct weir_str path, uint64_t hash, struct entry **out)
+/* Take over what was found off the loop.  Gives 0, a status, or CACHE_WAITS: there is more to do.
+ */
+static unsigned entry_conclude(struct cache *c, struct entry *e, struct opening *o)
+{
+    unsigned status = 0;
+    switch (o->kind) {
+    case OPENING_STAT:
+        if (resource_is_same(&e->resource, o->look)) {
+            e->checked_ms = c->clock->now_ms;
+            break;
+        }
+        status = CACHE_WAITS;
+        o->kind = OPENING_OPEN;
+        break;
+    case OPENING_OPEN: status = entry_fill(c, e, o->look); break;
+    case OPENING_DECODE:
+        resource_add_original(&e->resource, c->env, &o->look->found[CODING_IDENTITY]);
+        break;
+    }
+    return status;
+}
+
+static void opening_free(struct opening *o)
+{
+    for (unsigned i = 0; i < CODINGS; i++)
+        file_unref(&o->packed[i]);
+    mem_give(o);
+}
+
+/* An entry that cannot be had leaves the table; those who waited for it are told why. */
+static void entry_fail(struct cache *c, struct entry *e, struct opening *o, unsigned status)
+{
+    cache_unlink(c, e);
+    if (status == 404)
+        missing_add(&c->missing, e->hash, (struct weir_str){e->path, e->path_len},
+                    c->clock->now_ms);
+    c->verdict = (struct verdict){e, status};
+    waiters_wake(&o->waiters, 0); /* each asks again, and is given the verdict */
+    c->verdict = (struct verdict){0};
+    entry_free(e);
+}
+
+static void on_opened(struct opening *o)
+{
+    struct cache *c = container_of(o->all, struct cache, openings);
+    struct entry *e = o->entry;
+    unsigned status = entry_conclude(c, e, o);
+    if (status == CACHE_WAITS) {
+        opening_start(o);
+        return;
+    }
+    e->opening = NULL;
+    if (status == 0) {
+        entry_enter_ring(c, e);
+        cache_shrink(c, e);
+        waiters_wake(&o->waiters, 0);
+    } else {
+        entry_fail(c, e, o, status);
+    }
+    opening_free(o);
+}
+
+/* Without anybody to do it off the loop. */
+static unsigned opening_do_now(struct cache *c, struct entry *e, struct opening *o)
+{
+    o->look = openings_own_look(&c->openings);
+    opening_run(o);
+    unsigned status = entry_conclude(c, e, o);
+    look_close(o->look);
+    look_count(o->look, c->env->root->stats);
+    opening_free(o);
+    return status;
+}
+
+/*
+ * Begin something off the loop for an entry that is in no ring.  Gives CACHE_WAITS or a status; 0:
+ * it has been done.
+ */
+static unsigned entry_begin(struct cache *c, struct entry *e, enum opening_kind kind)
+{
+    struct opening *o = mem_take_zeroed(c->env->mem, sizeof(*o));
+    if (o == NULL)
+        return 503;
+    o->all = &c->openings;
+    o->kind = kind;
+    o->path = e->path;
+    o->with_siblings = resource_may_have_siblings(c->env, e->path);
+    o->entry = e;
+    o->done = on_opened;
+    list_init(&o->waiters);
+    if (kind == OPENING_DECODE) {
+        for (unsigned i = 0; i < CODINGS; i++)
+            o->packed[i] = e->resource.files[i] == NULL ? NULL : file_ref(e->resource.files[i]);
+    }
+    if (c->env->fetcher == NULL)
+        return opening_do_now(c, e, o);
+    e->opening = o;
+    c->pending = o;
+    opening_start(o);
+    return CACHE_WAITS;
+}
+
+/* Open an entry that is in no ring, on the loop if that need not wait. */
+static unsigned entry_open(struct cache *c, struct entry *e)
+{
+    unsigned status = CACHE_WAITS;
+    bool has_siblings = resource_may_have_siblings(c->env, e->path);
+    while (status == CACHE_WAITS) {
+        struct look *look = openings_own_look(&c->openings);
+        if (!look_open(look, e->path, has_siblings, c->env->fetcher == NULL)) {
+            look_count(look, c->env->root->stats);
+            return entry_begin(c, e, OPENING_OPEN);
+        }
+        status = entry_fill(c, e, look);
+        look_close(look);
+        look_count(look, c->env->root->stats);
+    }
+    return status;
+}
+
+/* Make sure that an entry, which is in no ring, shows what is on disk. */
+static unsigned entry_refresh(struct cache *c, struct entry *e)
+{
+    if (c->env->fetcher != NULL && resource_is_remote(&e->resource))
+        return entry_begin(c, e, OPENING_STAT);
+    struct look *look = openings_own_look(&c->openings);
+    look_stat(look, e->path, resource_may_have_siblings(c->env, e->path));
+    bool is_same = resource_is_same(&e->resource, look);
+    look_count(look, c->env->root->stats);
+    if (!is_same)
+        return entry_open(c, e);
+    e->checked_ms = c->clock->now_ms;
+    return 0;
+}
+
+static struct entry *entry_new(const struct cache *c, struct weir_str path, uint64_t hash)
 {
     struct entry *e = mem_take_zeroed(c->env->mem, sizeof(*e) + path.len + sizeof(INDEX_NAME));
     if (e == NULL)
-        return 503;
+        return NULL;
     memcpy(e->path, path.ptr, path.len);
     if (path.ptr[path.len - 1] == '/')
         memcpy(e->path + path.len, INDEX_NAME, sizeof(INDEX_NAME));
     e->hash = hash;
     e->path_len = (uint32_t)path.len;
     e->is_plain = path_is_plain(path);
-    e->checked_ms = c->clock->now_ms;
-    unsigned status = entry_fill(c, e, &e->resource);
+    return e;
+}
+
+/* What is known without an entry; 0: nothing. */
+static unsigned cache_recall(const struct cache *c, struct weir_str path, uint64_t hash)
+{
+    const struct entry *e = c->verdict.entry;
+    if (e != NULL && e->hash == hash && weir_str_eq(path, (struct weir_str){e->path, e->path_len}))
+        return c->verdict.status;
+    return missing_has(&c->missing, hash, path, c->clock->now_ms) ? 404 : 0;
+}
+
+/* An entry that is in the table and in no ring gets its place, or goes. */
+static void entry_settle(struct cache *c, struct entry *e, unsigned status)
+{
+    if (status == CACHE_WAITS)
+        return;
     if (status != 0) {
-        mem_give(e);
-        return status;
+        cache_unlink(c, e);
+        entry_free(e);
+        return;
     }
-    cache_add(c, e);
+    entry_enter_ring(c, e);
     cache_shrink(c, e);
-    *out = e;
-    return 0;
 }
 
 unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
@@ -268,15 +463,28 @@ unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
     WEIR_ASSERT(path.len > 0 && path.ptr[0] == '/');
     uint64_t hash = hash_path(c->seed, path);
     struct entry *e = cache_lookup(c, path, hash);
-    unsigned status = 0;
+    unsigned status = e == NULL ? cache_recall(c, path, hash) : 0;
+    if (status != 0)
+        return status;
     if (e == NULL) {
-        if (missing_has(&c->missing, hash, path, c->clock->now_ms))
-            return 404;
-        status = entry_open(c, path, hash, &e);
+        e = entry_new(c, path, hash);
+        if (e == NULL)
+            return 503;
+        cache_add(c, e);
+        status = entry_open(c, e);
+        entry_settle(c, e, status);
     } else {
         e->node.is_used = true; /* one request alone does not make it worth keeping */
-        if (!entry_is_recent(c, e) || resource_is_stale(&e->resource))
+        bool is_fresh = e->is_filled && cache_is_fresh(c, &e->resource);
+        if (!is_fresh && e->opening != NULL) {
+            c->pending = e->opening;
+            return CACHE_WAITS;
+        }
+        if (!is_fresh) {
+            ring_remove(&c->rings[e->kind], &e->node);
             status = entry_refresh(c, e);
+            entry_settle(c, e, status);
+        }
     }
     if (status == 404)
         missing_add(&c->missing, hash, path, c->clock->now_ms);
@@ -285,10 +493,21 @@ unsigned cache_get(struct cache *c, struct weir_str path, struct resource **out)
     return status;
 }
 
-void cache_recount(struct cache *c, struct resource *resource)
+unsigned cache_make_original(struct cache *c, struct resource *resource)
 {
     struct entry *e = container_of(resource, struct entry, resource);
+    if (e->opening != NULL) {
+        c->pending = e->opening;
+        return CACHE_WAITS;
+    }
     ring_remove(&c->rings[e->kind], &e->node);
-    entry_enter_ring(c, e);
-    cache_shrink(c, e);
+    unsigned status = entry_begin(c, e, OPENING_DECODE);
+    if (status != CACHE_WAITS)
+        entry_enter_ring(c, e);
+    return status;
+}
+
+void cache_wait(struct cache *c, struct waiter *waiter)
+{
+    list_append(&c->pending->waiters, &waiter->link);
 }

@@ -12,6 +12,7 @@
 
 #include "internal/log.h"
 #include "internal/stats.h"
+#include "look.h"
 #include "map_guard.h"
 #include "root.h"
 
@@ -153,22 +154,18 @@ static bool sink_fill(struct sink *s, const struct file *packed, enum coding cod
     return ok && futimens(s->fd, times) == 0;
 }
 
-unsigned decode_open(const struct file_env *env, const struct file *packed, enum coding coding,
-                     struct file **out)
+unsigned decode_run(const struct root *root, const struct file *packed, enum coding coding,
+                    uint8_t *bytes, struct found *found)
 {
-    struct sink s = {.stats = env->root->stats};
-    *out = NULL;
+    struct sink s = {.stats = root->stats};
+    *found = (struct found){.status = 503, .fd = -1};
     s.stats->calls.memfd_create++;
     s.fd = memfd_create("weir decoded", MFD_CLOEXEC);
     if (s.fd == -1)
         return 503;
-    if (!sink_fill(&s, packed, coding)) {
-        log_line(LV_WARN, "cannot decode a file for a client that needs it so");
-        root_close_file(env->root, s.fd);
-        return 500;
-    }
-    unsigned status = file_adopt(env, s.fd, out);
-    if (status == 0)
-        (*out)->is_private = true;
-    return status;
+    if (sink_fill(&s, packed, coding))
+        return look_adopt(root, s.fd, bytes, true, found);
+    log_line(LV_WARN, "cannot decode a file for a client that needs it so");
+    root_close_file(root, s.fd);
+    return found->status = 500;
 }

@@ -15,18 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "digest.h"
 #include "internal/assert.h"
-#include "internal/stats.h"
 #include "mime.h"
 #include "root.h"
-
-/* Bytes up to which a tag is made of the content: all are read at once. */
-#define DIGEST_LEN_MAX ((uint64_t)8 * 1024 * 1024)
-#define DIGEST_CHUNK 16384
 
 static void add_field(struct file *f, struct weir_str name, struct weir_str value)
 {
@@ -34,29 +28,17 @@ static void add_field(struct file *f, struct weir_str name, struct weir_str valu
     f->fields[f->whole.field_count++] = (struct weir_field){name, value};
 }
 
-/*
- * Digest the bytes of the file.  False: there are too many, or they are not there.
- * Why: not from the map, of which every page would have to be mapped in, and might be gone.
- */
+/* The digest of the content.  False: nobody made one. */
 static bool file_digest(const struct file *f, uint64_t out[2])
 {
+    if (file_is_map(f)) {
+        out[0] = f->digest[0];
+        out[1] = f->digest[1];
+        return f->has_digest;
+    }
     struct digest d;
     digest_init(&d);
-    if (f->size > DIGEST_LEN_MAX)
-        return false;
-    if (!file_is_map(f)) {
-        digest_feed(&d, f->buf.base, (size_t)f->size);
-    } else {
-        uint8_t chunk[DIGEST_CHUNK];
-        for (uint64_t at = 0; at < f->size;) {
-            f->root->stats->calls.pread64++;
-            ssize_t n = pread(f->fd, chunk, sizeof(chunk), (off_t)at);
-            if (n <= 0)
-                return false;
-            digest_feed(&d, chunk, (size_t)n);
-            at += (uint64_t)n;
-        }
-    }
+    digest_feed(&d, f->buf.base, (size_t)f->size);
     digest_finish(&d, out);
     return true;
 }
@@ -164,6 +146,7 @@ void file_describe(struct file *f, const struct file_env *env, const char *path,
         .ctx = f,
     };
     f->whole.urgency = urgency_of(path);
+    f->partial_id = ++env->root->lists_made;
     describe_fields(f, env, path, coding, has_siblings);
     f->head = f->whole;
     f->whole.body_len = f->size;

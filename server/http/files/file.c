@@ -6,28 +6,18 @@
  */
 #include "file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "internal/assert.h"
-#include "internal/log.h"
 #include "internal/stats.h"
+#include "look.h"
 #include "map_guard.h"
 #include "mem.h"
 #include "root.h"
 #include "window.h"
-
-/* Times that a small file is read until it did not change meanwhile. */
-#define SNAPSHOT_TRIES 3
-
-/*
- * ns before a change that the kernel may date like the one before it: a tick of its clock.  What
- * was opened sooner after a change than this may change again without showing it.
- */
-#define CHANGE_TICK_NS 20000000
 
 static struct file *file_from(void *ctx)
 {
@@ -56,11 +46,31 @@ bool file_is_same(const struct file *f, const struct stat *st)
     return f->is_settled && !f->is_stale && id_is_same(&f->id, &id);
 }
 
-/* What the descriptor shows now.  False: it cannot be seen. */
-static bool file_look(const struct file *f, struct stat *st)
+/*
+ * What the descriptor shows now.  False: it cannot be seen.
+ * Why: statx() for what is not local, since it can do without asking whoever has the file.
+ */
+static bool file_look(const struct file *f, struct file_id *id)
 {
+    struct stat st;
     f->root->stats->calls.fstat++;
-    return fstat(f->fd, st) == 0;
+    if (!f->is_remote) {
+        if (fstat(f->fd, &st) == -1)
+            return false;
+        *id = id_of(&st);
+        return true;
+    }
+    struct statx sx;
+    if (statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &sx) == -1)
+        return false;
+    *id = (struct file_id){
+        .dev = makedev(sx.stx_dev_major, sx.stx_dev_minor),
+        .ino = sx.stx_ino,
+        .size = (off_t)sx.stx_size,
+        .mtime = {.tv_sec = sx.stx_mtime.tv_sec, .tv_nsec = sx.stx_mtime.tv_nsec},
+        .ctime = {.tv_sec = sx.stx_ctime.tv_sec, .tv_nsec = sx.stx_ctime.tv_nsec},
+    };
+    return true;
 }
 
 bool file_is_poisoned(struct file *f)
@@ -79,14 +89,11 @@ bool file_is_current(struct file *f, uint64_t now_ms)
 {
     if (!file_is_map(f) || f->is_private)
         return true;
-    struct stat st;
     bool is_current = !f->is_stale && !file_is_poisoned(f);
     if (is_current && f->looked_ms != now_ms) {
         f->looked_ms = now_ms;
-        struct file_id id = {0};
-        if (file_look(f, &st))
-            id = id_of(&st);
-        is_current = id_is_same(&f->id, &id);
+        struct file_id id;
+        is_current = file_look(f, &id) && id_is_same(&f->id, &id);
     }
     f->is_stale = !is_current;
     return is_current;
@@ -94,8 +101,8 @@ bool file_is_current(struct file *f, uint64_t now_ms)
 
 bool file_has_its_size(struct file *f)
 {
-    struct stat st;
-    bool has = f->is_private || (file_look(f, &st) && (uint64_t)st.st_size >= f->size);
+    struct file_id id;
+    bool has = f->is_private || (file_look(f, &id) && (uint64_t)id.size >= f->size);
     f->is_stale |= !has;
     return has;
 }
@@ -114,14 +121,11 @@ static enum weir_err file_read(void *ctx, uint64_t offset, size_t max, struct we
 static bool file_is_intact(void *ctx)
 {
     struct file *f = file_from(ctx);
-    struct stat st;
+    struct file_id id;
     if (!file_is_map(f) || f->is_private)
         return true;
-    bool is_intact = !file_is_poisoned(f) && file_look(f, &st);
-    if (is_intact) {
-        struct file_id id = id_of(&st);
-        is_intact = id.size == f->id.size && time_is_same(&id.mtime, &f->id.mtime);
-    }
+    bool is_intact = !file_is_poisoned(f) && file_look(f, &id) && id.size == f->id.size &&
+                     time_is_same(&id.mtime, &f->id.mtime);
     f->is_stale |= !is_intact;
     return is_intact;
 }
@@ -165,116 +169,35 @@ static void file_free(struct weir_buf *b)
     mem_give(f);
 }
 
-/*
- * True if the kernel tells the caller which pages of the file are in memory (can_do_mincore() of
- * Linux 5.2): it owns the file, or could write it.
- */
-static bool file_shows_pages(const struct file *f, const struct stat *st)
+unsigned file_make(const struct file_env *env, struct found *found, struct file **out)
 {
-    if (st->st_uid == geteuid())
-        return true;
-    f->root->stats->calls.faccessat2++;
-    return faccessat(f->fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH) == 0;
-}
-
-/* Read the bytes behind f->fd.  Gives the length that came, or -1. */
-static ssize_t file_fill(struct file *f)
-{
-    size_t len = 0;
-    while (len < f->size) {
-        f->root->stats->calls.pread64++;
-        ssize_t n = pread(f->fd, f->snapshot + len, (size_t)f->size - len, (off_t)len);
-        if (n == -1 && errno != EINTR)
-            return -1;
-        if (n == 0)
-            break;
-        len += n == -1 ? 0 : (size_t)n;
-    }
-    return (ssize_t)len;
-}
-
-/* Copy the bytes behind f->fd, all of one version.  Gives 0 or a status. */
-static unsigned file_copy(struct file *f)
-{
-    for (int i = 0; i < SNAPSHOT_TRIES; i++) {
-        struct stat st;
-        ssize_t len = file_fill(f);
-        if (len == -1) {
-            log_errno(LV_WARN, errno, "cannot read a file below the root");
-            return 500;
-        }
-        if (!file_look(f, &st))
-            return 500;
-        struct file_id id = id_of(&st);
-        if ((uint64_t)len == f->size && id_is_same(&f->id, &id)) {
-            root_close_file(f->root, f->fd);
-            f->fd = -1;
-            f->buf.base = f->snapshot;
-            f->buf.cap = (size_t)f->size;
-            return 0;
-        }
-        if ((uint64_t)st.st_size != f->size)
-            break;
-        f->id = id;
-    }
-    return 503; /* it is being written */
-}
-
-/* True if the change shown by an id lies so far back that the next one will show. */
-static bool id_is_settled(const struct file_id *id)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    int64_t age_ns = (now.tv_sec - id->ctime.tv_sec) * 1000000000 + now.tv_nsec - id->ctime.tv_nsec;
-    return age_ns > CHANGE_TICK_NS;
-}
-
-/* 0 for a regular file, 308 for a directory, whose name ends with a slash, 404 for all else. */
-static unsigned mode_status(mode_t mode)
-{
-    if (S_ISREG(mode))
-        return 0;
-    return S_ISDIR(mode) ? 308 : 404;
-}
-
-unsigned file_adopt(const struct file_env *env, int fd, struct file **out)
-{
-    *out = NULL;
-    struct stat st;
-    env->root->stats->calls.fstat++;
-    unsigned status = fstat(fd, &st) == -1 ? 500 : mode_status(st.st_mode);
-    bool is_small = (uint64_t)st.st_size <= FILE_SNAPSHOT_MAX;
-    size_t extra = is_small ? (size_t)st.st_size : 0;
-    struct file *f = status == 0 ? mem_take(env->mem, sizeof(*f) + extra) : NULL;
-    if (f == NULL) {
-        root_close_file(env->root, fd);
-        return status == 0 ? 503 : status;
-    }
+    WEIR_ASSERT(found->status == 0);
+    bool is_small = found->fd == -1;
+    size_t len = is_small ? (size_t)found->st.st_size : 0;
+    struct file *f = mem_take(env->mem, sizeof(*f) + len);
+    *out = f;
+    if (f == NULL)
+        return 503;
     *f = (struct file){
         .buf = {.refs = 1, .origin = WEIR_ORIGIN_POOLED, .release = file_free},
-        .size = (uint64_t)st.st_size,
-        .fd = fd,
-        .id = id_of(&st),
-        .root = env->root,
+        .size = (uint64_t)found->st.st_size,
+        .fd = found->fd,
         .windows_of = env->windows,
+        .losses = map_guard_losses(),
+        .is_ours = found->shows_pages,
+        .is_remote = found->is_remote,
+        .is_settled = found->is_settled,
+        .has_digest = found->has_digest,
+        .digest = {found->digest[0], found->digest[1]},
+        .id = id_of(&found->st),
+        .root = env->root,
     };
     list_init(&f->windows);
-    f->losses = map_guard_losses();
-    if (is_small)
-        status = file_copy(f);
-    else
-        f->is_ours = file_shows_pages(f, &st);
-    f->is_settled = id_is_settled(&f->id);
-    if (status != 0)
-        file_unref(&f);
-    *out = f;
-    return status;
-}
-
-unsigned file_open(const struct file_env *env, const char *path, struct file **out)
-{
-    *out = NULL;
-    int fd;
-    unsigned status = root_open_file(env->root, path + 1, &fd);
-    return status == 0 ? file_adopt(env, fd, out) : status;
+    found->fd = -1;
+    if (is_small) {
+        memcpy(f->snapshot, found->bytes, len);
+        f->buf.base = f->snapshot;
+        f->buf.cap = len;
+    }
+    return 0;
 }

@@ -21,12 +21,11 @@
 #include "weir/buf.h"
 #include "weir/response.h"
 
+struct fetcher;
+struct found;
 struct mem;
 struct root;
 struct windows;
-
-/* Bytes up to which a file is a snapshot. */
-#define FILE_SNAPSHOT_MAX ((uint64_t)16 * 1024)
 
 /* Which bytes were opened: if all of this is the same, so are they. */
 struct file_id {
@@ -44,21 +43,25 @@ struct file {
     struct weir_response whole;        /* 200 with all of it */
     struct weir_response head;         /* the same without a body */
     struct weir_response not_modified; /* 304 */
+    uint64_t partial_id;               /* of its fields without content-length */
     struct validators validators;      /* views of the texts below */
     uint64_t size;                     /* bytes */
     int fd;                            /* of a map; -1 for a snapshot */
     uint64_t looked_ms;                /* when a map was last looked at */
     struct list windows;               /* of a map: those that are in use */
     struct windows *windows_of;        /* Borrowed: what these belong to */
-    unsigned losses;   /* map_guard_losses() when the windows were last looked through */
-    bool is_lost;      /* bytes of a window were lost */
-    bool is_private;   /* nobody else can change it, and it is in memory */
-    bool is_ours;      /* the kernel tells us what of it is in memory */
-    bool is_retired;   /* no longer in a cache: no window of it is kept */
-    bool is_stale;     /* seen to have changed: not to be used any more */
-    bool is_settled;   /* did not change just before it was opened */
-    struct file_id id; /* what was opened */
-    struct root *root; /* Borrowed: where system calls are counted */
+    unsigned losses;    /* map_guard_losses() when the windows were last looked through */
+    bool is_lost;       /* bytes of a window were lost */
+    bool is_private;    /* nobody else can change it, and it is in memory */
+    bool is_ours;       /* the kernel tells us what of it is in memory */
+    bool is_remote;     /* looking at it may ask another machine or process */
+    bool has_digest;    /* of a map: its time says nothing, and */
+    uint64_t digest[2]; /* this tells of its content */
+    bool is_retired;    /* no longer in a cache: no window of it is kept */
+    bool is_stale;      /* seen to have changed: not to be used any more */
+    bool is_settled;    /* did not change just before it was opened */
+    struct file_id id;  /* what was opened */
+    struct root *root;  /* Borrowed: where system calls are counted */
     struct weir_field fields[FILE_FIELDS];
     char content_length[21];
     char etag[ETAG_CAP];
@@ -74,6 +77,7 @@ struct file_env {
     struct mem *mem;
     struct root *root;
     struct windows *windows;
+    struct fetcher *fetcher;              /* NULL: disks are waited for */
     struct weir_str server;               /* value of the field `server`; empty: no such field */
     const struct cache_rule *cache_rules; /* Borrowed */
     size_t cache_rule_count;
@@ -82,17 +86,10 @@ struct file_env {
 };
 
 /*
- * Open the regular file at `path`, which begins with '/' and is taken below the root.
- * Gives 0 and a file with one reference, or the status due: 308 if it is a directory.  The file is
- * to be described next, see describe.h.
+ * Make a file of what was found.
+ * Own: a descriptor passes from *found to the file.  Gives 0 or 503.
  */
-unsigned file_open(const struct file_env *env, const char *path, struct file **out);
-
-/*
- * The same from a descriptor.
- * Own: fd passes to the file, or is closed.
- */
-unsigned file_adopt(const struct file_env *env, int fd, struct file **out);
+unsigned file_make(const struct file_env *env, struct found *found, struct file **out);
 
 /* True if st shows what f was opened from, unchanged. */
 bool file_is_same(const struct file *f, const struct stat *st);

@@ -18,9 +18,11 @@
 #include "conditional.h"
 #include "error_page.h"
 #include "failure.h"
+#include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
 #include "listing.h"
+#include "mem.h"
 #include "mime.h"
 #include "negotiate.h"
 #include "partial.h"
@@ -35,6 +37,10 @@
 /* Times that a file is opened that changes meanwhile. */
 #define GET_TRIES 3
 
+/* Times that a request waits: for its path, a page that stands in, a decoder, its first bytes, and
+ * again for what changes meanwhile. */
+#define PARK_ROUNDS 16
+
 struct files {
     struct root root;
     struct file_env env;
@@ -44,6 +50,7 @@ struct files {
     const struct clock *clock; /* Borrowed */
     bool lists_directories;    /* see struct files_config */
     struct weir_str fallback;  /* Borrowed: see struct files_config */
+    struct parked *current;    /* Own: who waited and is served again just now; NULL: nobody */
     uint64_t random;           /* state of the generator of boundaries */
     struct weir_field options[2];
     size_t options_count;
@@ -94,7 +101,6 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .mem = mem,
         .clock = clock,
         .stats = stats,
-        .fetcher = config->fetcher,
         .ring = {.max = config->mapped_bytes == 0 ? LIMIT_MAPPED_BYTES : config->mapped_bytes},
         .page_len = (size_t)sysconf(_SC_PAGESIZE),
     };
@@ -119,6 +125,8 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         err = WEIR_CONFIG;
         goto fail;
     }
+    f->env.fetcher = config->fetcher; /* up to here there is no loop that could go on meanwhile */
+    f->windows.fetcher = config->fetcher;
     *out = f;
     return WEIR_OK;
 fail:
@@ -145,15 +153,99 @@ static uint64_t files_random(struct files *f)
     return x ^ x >> 31;
 }
 
-/* The file of a resource that suits a request. */
-static struct file *files_choose(struct files *f, const struct weir_request *r,
-                                 struct resource *resource)
+/* ---- requests that wait ---- */
+
+/* A request that is served again when something has come that it waits for. */
+struct parked {
+    struct waiter waiter;
+    struct files *files; /* Borrowed */
+    struct weir_request *request;
+    bool is_missing; /* there is no file at its path: it waits for a page that stands in */
+    unsigned rounds; /* times that it has waited */
+};
+
+static void files_serve(struct files *f, struct weir_request *r);
+
+static void on_wake(struct waiter *w, unsigned status)
 {
-    bool was_decoded = resource->is_decoded;
-    struct file *file = resource_choose(&f->env, resource, r);
-    if (resource->is_decoded != was_decoded)
-        cache_recount(f->cache, resource);
-    return file;
+    struct parked *p = container_of(w, struct parked, waiter);
+    struct files *f = p->files;
+    f->current = p;
+    if (status == 0)
+        files_serve(f, p->request);
+    else
+        failures_answer(&f->failures, p->request, status);
+    if (f->current == p)
+        mem_give(p); /* it does not wait any more */
+    f->current = NULL;
+}
+
+/* Who is to be woken to serve r again.  NULL: it has been answered. */
+static struct waiter *files_park(struct files *f, struct weir_request *r)
+{
+    struct parked *p = f->current;
+    if (p == NULL) {
+        p = mem_take_zeroed(f->env.mem, sizeof(*p));
+        if (p != NULL)
+            *p = (struct parked){.waiter = {.wake = on_wake}, .files = f, .request = r};
+    }
+    if (p == NULL || p->rounds == PARK_ROUNDS) {
+        failures_answer(&f->failures, r, 503);
+        return NULL;
+    }
+    p->rounds++;
+    f->current = NULL;
+    return &p->waiter;
+}
+
+static void files_wait_for_cache(struct files *f, struct weir_request *r, bool is_missing)
+{
+    struct waiter *w = files_park(f, r);
+    if (w == NULL)
+        return;
+    container_of(w, struct parked, waiter)->is_missing = is_missing;
+    cache_wait(f->cache, w);
+}
+
+/*
+ * True if the bytes at that offset can be sent at once.  Else r waits for them, or has been told
+ * that they cannot be had: it is too late for that once its response has begun.
+ */
+static bool files_has_bytes(struct files *f, struct weir_request *r, struct file *file,
+                            uint64_t offset)
+{
+    struct window *w;
+    unsigned chunk = (unsigned)(offset % WINDOW_LEN / CHUNK_LEN);
+    if (!file_is_map(file))
+        return true;
+    unsigned status = window_take(&f->windows, file, offset / WINDOW_LEN, &w);
+    if (status != 0) {
+        failures_answer(&f->failures, r, status);
+        return false;
+    }
+    enum residency residency = window_need(w, chunk);
+    struct waiter *waiter = NULL;
+    switch (residency) {
+    case RESIDENT: break;
+    case FETCHING: waiter = files_park(f, r); break;
+    case LOST: failures_answer(&f->failures, r, 503); break;
+    }
+    if (waiter != NULL)
+        window_wait(w, chunk, waiter);
+    window_unref(&w);
+    return residency == RESIDENT;
+}
+
+/* ---- which file ---- */
+
+/* The file of a resource that suits a request.  Gives 0 and *out, or a status; CACHE_WAITS. */
+static unsigned files_choose(struct files *f, const struct weir_request *r,
+                             struct resource *resource, struct file **out)
+{
+    unsigned status = 0;
+    while ((*out = resource_choose(resource, r)) == NULL && status == 0)
+        status = cache_make_original(f->cache, resource);
+    return status;
 }
 
 /* The file at a decoded path that suits a request.  Gives 0 and *out, or the status due. */
@@ -163,9 +255,10 @@ static unsigned files_get(struct files *f, const struct weir_request *r, struct 
     for (int i = 0; i < GET_TRIES; i++) {
         struct resource *resource;
         unsigned status = cache_get(f->cache, path, &resource);
+        if (status == 0)
+            status = files_choose(f, r, resource, out);
         if (status != 0)
             return status;
-        *out = files_choose(f, r, resource);
         if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
@@ -180,9 +273,11 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
                            struct file **out)
 {
     struct weir_str target = r->path;
-    struct resource *resource = cache_find(f->cache, target);
+    struct resource *resource = cache_find(f->cache, target, r->path_memo);
     if (resource != NULL) {
-        *out = files_choose(f, r, resource);
+        unsigned status = files_choose(f, r, resource, out);
+        if (status != 0)
+            return status;
         if (file_is_current(*out, f->clock->now_ms))
             return 0;
     }
@@ -192,7 +287,8 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
     if (!path_decode(raw, f->path, &path->len))
         return 400;
     path->ptr = f->path;
-    return path_is_hidden(*path) ? 404 : files_get(f, r, *path, out);
+    bool is_missing = path_is_hidden(*path) || (f->current != NULL && f->current->is_missing);
+    return is_missing ? 404 : files_get(f, r, *path, out);
 }
 
 /* What a request asks for beyond the path. */
@@ -230,7 +326,10 @@ static bool files_respond_range(struct files *f, struct weir_request *r, struct 
         return false;
     switch (range_parse(field->value, file->size, ranges, &count)) {
     case RANGE_WHOLE: return false;
-    case RANGE_PARTS: return partial_respond(r, f->env.mem, file, ranges, count, files_random(f));
+    case RANGE_PARTS:
+        if (!files_has_bytes(f, r, file, ranges[0].first))
+            return true;
+        return partial_respond(r, f->env.mem, file, ranges, count, files_random(f));
     case RANGE_UNSATISFIABLE: break;
     }
     char text[32];
@@ -268,6 +367,8 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
         return;
     if (!is_get)
         file_respond(r, file, &file->head);
+    else if (file->size > 0 && !files_has_bytes(f, r, file, 0))
+        return;
     else if (!reader_respond(r, file, &file->whole))
         failures_answer(&f->failures, r, 503);
 }
@@ -277,9 +378,10 @@ static void files_respond_missing(struct files *f, struct weir_request *r, struc
                                   bool is_get)
 {
     struct file *file;
+    unsigned status;
     if (f->lists_directories && path.len > 0 && path.ptr[path.len - 1] == '/' &&
         !path_is_hidden(path)) {
-        unsigned status = listing_respond(r, &f->env, path, f->clock->date_s);
+        status = listing_respond(r, &f->env, path, f->clock->date_s);
         if (status != 0 && status != 404)
             failures_answer(&f->failures, r, status);
         if (status != 404)
@@ -287,12 +389,21 @@ static void files_respond_missing(struct files *f, struct weir_request *r, struc
     }
     bool is_page = negotiate_type(r, WEIR_STR("text/html")) > 0;
     if (f->fallback.len > 0 && is_page && path.len > 0 && mime_extension(path).len == 0 &&
-        !path_is_hidden(path) && files_get(f, r, f->fallback, &file) == 0) {
-        files_respond_file(f, r, file, is_get);
+        !path_is_hidden(path)) {
+        status = files_get(f, r, f->fallback, &file);
+        if (status == CACHE_WAITS)
+            files_wait_for_cache(f, r, true);
+        else if (status == 0)
+            files_respond_file(f, r, file, is_get);
+        if (status == CACHE_WAITS || status == 0)
+            return;
+    }
+    status = failure_wants_json(r) ? 404 : files_get(f, r, WEIR_STR(ERROR_PAGE), &file);
+    if (status == CACHE_WAITS) {
+        files_wait_for_cache(f, r, true);
         return;
     }
-    if (!failure_wants_json(r) && files_get(f, r, WEIR_STR(ERROR_PAGE), &file) == 0 &&
-        error_page_respond(r, f->env.mem, file, 404))
+    if (status == 0 && error_page_respond(r, f->env.mem, file, 404))
         return;
     failures_answer(&f->failures, r, 404);
 }
@@ -317,9 +428,8 @@ static void files_respond_options(const struct files *f, struct weir_request *r)
     weir_ignore(weir_respond(r, &resp));
 }
 
-void files_handle(void *ctx, struct weir_request *r)
+static void files_serve(struct files *f, struct weir_request *r)
 {
-    struct files *f = ctx;
     bool is_get = weir_str_eq(r->method, WEIR_STR("GET"));
     if (!is_get && !weir_str_eq(r->method, WEIR_STR("HEAD"))) {
         if (weir_str_eq(r->method, WEIR_STR("OPTIONS")))
@@ -335,6 +445,12 @@ void files_handle(void *ctx, struct weir_request *r)
     case 0: files_respond_file(f, r, file, is_get); break;
     case 308: files_respond_directory(f, r, path); break;
     case 404: files_respond_missing(f, r, path, is_get); break;
+    case CACHE_WAITS: files_wait_for_cache(f, r, false); break;
     default: failures_answer(&f->failures, r, status); break;
     }
+}
+
+void files_handle(void *ctx, struct weir_request *r)
+{
+    files_serve(ctx, r);
 }

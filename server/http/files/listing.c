@@ -247,7 +247,7 @@ unsigned listing_respond(struct weir_request *r, const struct file_env *env, str
         .is_json = failure_wants_json(r),
     };
     const char *relative = path.len == 1 ? "." : path.ptr + 1;
-    unsigned status = root_open_file(env->root, relative, &v.fd);
+    unsigned status = root_open_file(env->root, relative, true, &v.fd);
     if (status != 0)
         return status;
     struct entries entries;

@@ -11,7 +11,9 @@
  */
 #include "partial.h"
 
+#include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "internal/assert.h"
 #include "mem.h"
@@ -83,16 +85,38 @@ static const struct weir_source partial_source = {
     .release = partial_release,
 };
 
-static int range_print(char *out, size_t cap, const struct range *range, uint64_t size)
+/* In decimal.  Gives the end. */
+static char *number_write(char *p, uint64_t n)
 {
-    return snprintf(out, cap, "bytes %llu-%llu/%llu", (unsigned long long)range->first,
-                    (unsigned long long)(range->first + range->len - 1), (unsigned long long)size);
+    char digits[20];
+    size_t count = 0;
+    do {
+        digits[count++] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    while (count > 0)
+        *p++ = digits[--count];
+    return p;
+}
+
+/* bytes FIRST-LAST/SIZE: 70 bytes at the most.  Gives the length. */
+static size_t range_write(char *out, const struct range *range, struct weir_str size)
+{
+    static const char unit[] = "bytes ";
+    memcpy(out, unit, sizeof(unit) - 1);
+    char *p = number_write(out + sizeof(unit) - 1, range->first);
+    *p++ = '-';
+    p = number_write(p, range->first + range->len - 1);
+    *p++ = '/';
+    memcpy(p, size.ptr, size.len);
+    return (size_t)(p - out) + size.len;
 }
 
 /* Write heads and tail of a multipart body.  False: no block, or they do not fit. */
 static bool partial_write_heads(struct partial *p, struct mem *mem, const char *boundary)
 {
     const struct weir_str type = p->reader.file->fields[FILE_CONTENT_TYPE].value;
+    const struct weir_str size = p->reader.file->fields[FILE_CONTENT_LENGTH].value;
     p->heads = block_take(mem, BLOCK_SMALL);
     if (p->heads == NULL)
         return false;
@@ -100,9 +124,9 @@ static bool partial_write_heads(struct partial *p, struct mem *mem, const char *
     size_t left = p->heads->cap;
     for (size_t i = 0; i < p->count; i++) {
         char range[80];
-        range_print(range, sizeof(range), &p->parts[i].range, p->reader.file->size);
-        int n = snprintf(out, left, "\r\n--%s\r\ncontent-type: %.*s\r\ncontent-range: %s\r\n\r\n",
-                         boundary, (int)type.len, type.ptr, range);
+        size_t range_len = range_write(range, &p->parts[i].range, size);
+        int n = snprintf(out, left, "\r\n--%s\r\ncontent-type: %.*s\r\ncontent-range: %.*s\r\n\r\n",
+                         boundary, (int)type.len, type.ptr, (int)range_len, range);
         if ((size_t)n >= left)
             return false;
         p->parts[i].head_len = (uint32_t)n;
@@ -124,59 +148,73 @@ static uint64_t partial_len(const struct partial *p)
     return len;
 }
 
-/* The fields of the file, with those replaced that tell of the whole.  Gives their number. */
-static size_t partial_describe(struct partial *p, bool is_multipart, int text_len, uint64_t len)
+/*
+ * The fields of the file: its content-length is replaced and goes to the end, with content-range or
+ * in front of the type of several parts.
+ */
+static void partial_describe(struct partial *p, bool is_multipart, struct weir_str text,
+                             struct weir_response *resp)
 {
+    static_assert(FILE_CONTENT_LENGTH == 0 && FILE_CONTENT_TYPE == 1,
+                  "what is replaced is in front");
     const struct file *f = p->reader.file;
-    struct weir_str text = {p->text, (size_t)text_len};
-    struct weir_str length = {p->content_length, 0};
-    length.len = (size_t)snprintf(p->content_length, sizeof(p->content_length), "%llu",
-                                  (unsigned long long)len);
-    size_t count = f->whole.field_count;
-    for (size_t i = 0; i < count; i++)
-        p->fields[i] = f->fields[i];
-    p->fields[FILE_CONTENT_LENGTH].value = length;
-    if (is_multipart)
-        p->fields[FILE_CONTENT_TYPE].value = text;
-    else
-        p->fields[count++] = (struct weir_field){WEIR_STR("content-range"), text};
-    return count;
+    struct weir_field *fields = p->fields;
+    size_t skipped = is_multipart ? 2 : 1;
+    size_t count = f->whole.field_count - skipped;
+    memcpy(fields, f->fields + skipped, count * sizeof(*fields));
+    char *end = number_write(p->content_length, resp->body_len);
+    fields[count++] = (struct weir_field){
+        WEIR_STR("content-length"),
+        {p->content_length, (size_t)(end - p->content_length)},
+    };
+    fields[count++] = (struct weir_field){
+        is_multipart ? WEIR_STR("content-type") : WEIR_STR("content-range"),
+        text,
+    };
+    resp->fields = fields;
+    resp->field_count = count;
+    resp->own_count = 2;
+    resp->fields_id = is_multipart ? 0 : f->partial_id;
 }
 
 bool partial_respond(struct weir_request *r, struct mem *mem, struct file *f,
                      const struct range *ranges, size_t count, uint64_t random)
 {
     WEIR_ASSERT(count >= 1 && count <= RANGES_MAX);
-    struct partial *p = mem_take_zeroed(mem, sizeof(*p));
+    struct partial *p = mem_take(mem, sizeof(*p));
     if (p == NULL)
         return false;
     uint64_t end = 0;
+    p->heads = NULL;
     p->count = count;
     for (size_t i = 0; i < count; i++) {
-        p->parts[i].range = ranges[i];
+        p->parts[i] = (struct part){.range = ranges[i]};
         if (ranges[i].first + ranges[i].len > end)
             end = ranges[i].first + ranges[i].len;
     }
     reader_init(&p->reader, f, r, end);
-    char boundary[BOUNDARY_LEN + 1];
-    snprintf(boundary, sizeof(boundary), "%016llx", (unsigned long long)random);
+    struct weir_str text = {p->text, 0};
     bool is_multipart = count > 1;
-    int n = is_multipart
-                ? snprintf(p->text, sizeof(p->text), "multipart/byteranges; boundary=%s", boundary)
-                : range_print(p->text, sizeof(p->text), &ranges[0], f->size);
-    if (is_multipart && (!partial_write_heads(p, mem, boundary) || partial_len(p) >= f->size)) {
-        partial_release(p);
-        return false;
+    if (is_multipart) {
+        char boundary[BOUNDARY_LEN + 1];
+        snprintf(boundary, sizeof(boundary), "%016llx", (unsigned long long)random);
+        text.len = (size_t)snprintf(p->text, sizeof(p->text), "multipart/byteranges; boundary=%s",
+                                    boundary);
+        if (!partial_write_heads(p, mem, boundary) || partial_len(p) >= f->size) {
+            partial_release(p);
+            return false;
+        }
+    } else {
+        text.len = range_write(p->text, &ranges[0], f->fields[FILE_CONTENT_LENGTH].value);
     }
     struct weir_response resp = {
         .status = 206,
         .urgency = f->whole.urgency,
-        .fields = p->fields,
         .source = &partial_source,
         .ctx = p,
         .body_len = partial_len(p),
     };
-    resp.field_count = partial_describe(p, is_multipart, n, resp.body_len);
+    partial_describe(p, is_multipart, text, &resp);
     weir_ignore(weir_respond(r, &resp)); /* the peer has gone, or the stream is reset */
     return true;
 }

@@ -6,10 +6,10 @@
 #include "internal/limits.h"
 #include "mem.h"
 
-static void on_fetched(struct waiter *waiter, int result)
+static void on_fetched(struct waiter *waiter, unsigned status)
 {
     struct reader *r = container_of(waiter, struct reader, waiter);
-    r->has_failed |= result < 0;
+    r->has_failed |= status != 0;
     weir_response_resume(r->request);
 }
 

@@ -1,77 +1,40 @@
 /* See resource.h. */
 #include "resource.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "decode.h"
 #include "describe.h"
 #include "internal/limits.h"
+#include "look.h"
 #include "mime.h"
-#include "root.h"
 
 /* What the largest number of descriptors shares the memory into. */
 #define PRIVATE_COST_MIN (LIMIT_CACHED_BYTES / LIMIT_CACHED_FILES)
 
-static const char *const suffixes[CODINGS] = {
-    [CODING_IDENTITY] = "",
-    [CODING_BR] = ".br",
-    [CODING_ZSTD] = ".zst",
-    [CODING_GZIP] = ".gz",
-};
-
-/* The path of a sibling.  False: it is too long to exist. */
-static bool sibling_path(const char *path, enum coding coding, char out[PATH_MAX])
-{
-    int n = snprintf(out, PATH_MAX, "%s%s", path, suffixes[coding]);
-    return n > 0 && n < PATH_MAX;
-}
-
-static bool time_is_before(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
-}
-
-/* True if a sibling that looks like st is to be used beside the original, which may be NULL. */
-static bool sibling_counts(const struct stat *st, const struct file *original)
-{
-    return S_ISREG(st->st_mode) &&
-           (original == NULL || !time_is_before(&st->st_mtim, &original->id.mtime));
-}
-
-/* Look for a sibling, and open it if it counts. */
-static struct file *sibling_open(const struct file_env *env, const char *path, enum coding coding,
-                                 const struct file *original)
-{
-    char sibling[PATH_MAX];
-    struct stat st;
-    struct file *f;
-    if (!sibling_path(path, coding, sibling) || root_stat(env->root, sibling + 1, &st) != 0 ||
-        !sibling_counts(&st, original))
-        return NULL;
-    return file_open(env, sibling, &f) == 0 ? f : NULL;
-}
-
-static bool may_have_siblings(const struct file_env *env, const char *path)
+bool resource_may_have_siblings(const struct file_env *env, const char *path)
 {
     return !env->ignores_siblings && !mime_find((struct weir_str){path, strlen(path)})->is_packed;
 }
 
-unsigned resource_open(const struct file_env *env, const char *path, struct resource *out)
+unsigned resource_make(const struct file_env *env, const char *path, struct look *look,
+                       struct resource *out)
 {
     *out = (struct resource){.path = path};
-    unsigned status = file_open(env, path, &out->files[CODING_IDENTITY]);
+    unsigned status = look->found[CODING_IDENTITY].status;
     if (status != 0 && status != 404)
         return status;
-    if (may_have_siblings(env, path)) {
-        for (unsigned i = CODING_IDENTITY + 1; i < CODINGS; i++) {
-            out->files[i] = sibling_open(env, path, (enum coding)i, out->files[CODING_IDENTITY]);
-            out->has_siblings |= out->files[i] != NULL;
-        }
+    status = 0;
+    for (unsigned i = 0; i < CODINGS && status == 0; i++) {
+        if (look->found[i].status == 0)
+            status = file_make(env, &look->found[i], &out->files[i]);
+        out->has_siblings |= i != CODING_IDENTITY && out->files[i] != NULL;
     }
-    if (out->files[CODING_IDENTITY] == NULL && !out->has_siblings)
-        return 404;
+    if (status == 0 && out->files[CODING_IDENTITY] == NULL && !out->has_siblings)
+        status = 404;
+    if (status != 0) {
+        resource_close(out);
+        return status;
+    }
     for (unsigned i = 0; i < CODINGS; i++) {
         if (out->files[i] != NULL)
             file_describe(out->files[i], env, path, (enum coding)i, out->has_siblings);
@@ -121,33 +84,36 @@ static const struct file *resource_original(const struct resource *r)
 }
 
 /* True if a look at the sibling shows that it is still what r holds, or of no use as before. */
-static bool sibling_is_same(const struct file_env *env, enum coding coding,
-                            const struct resource *r)
+static bool sibling_is_same(const struct resource *r, enum coding coding, const struct found *found)
 {
-    char sibling[PATH_MAX];
-    struct stat st;
     const struct file *f = r->files[coding];
-    if (!sibling_path(r->path, coding, sibling) || root_stat(env->root, sibling + 1, &st) != 0)
+    const struct file *original = resource_original(r);
+    if (found->status != 0)
         return f == NULL;
     if (f == NULL)
-        return !sibling_counts(&st, resource_original(r));
-    return file_is_same(f, &st);
+        return !sibling_counts(&found->st, original == NULL ? NULL : &original->id.mtime);
+    return file_is_same(f, &found->st);
 }
 
-bool resource_is_same(const struct file_env *env, const struct resource *r)
+bool resource_is_same(const struct resource *r, const struct look *look)
 {
-    struct stat st;
     const struct file *f = resource_original(r);
-    unsigned status = root_stat(env->root, r->path + 1, &st);
-    if (f == NULL ? status != 404 : status != 0 || !file_is_same(f, &st))
+    const struct found *found = &look->found[CODING_IDENTITY];
+    if (f == NULL ? found->status != 404 : found->status != 0 || !file_is_same(f, &found->st))
         return false;
-    if (!may_have_siblings(env, r->path))
-        return true;
     for (unsigned i = CODING_IDENTITY + 1; i < CODINGS; i++) {
-        if (!sibling_is_same(env, (enum coding)i, r))
+        if (!sibling_is_same(r, (enum coding)i, &look->found[i]))
             return false;
     }
     return true;
+}
+
+bool resource_is_remote(const struct resource *r)
+{
+    bool is_remote = false;
+    for (unsigned i = 0; i < CODINGS; i++)
+        is_remote |= r->files[i] != NULL && !r->files[i]->is_private && r->files[i]->is_remote;
+    return is_remote;
 }
 
 bool resource_is_stale(const struct resource *r)
@@ -158,22 +124,19 @@ bool resource_is_stale(const struct resource *r)
     return is_stale;
 }
 
-/* Make the original from a sibling.  NULL: it cannot be done. */
-static struct file *resource_make_original(const struct file_env *env, struct resource *r)
+void resource_add_original(struct resource *r, const struct file_env *env, struct found *found)
 {
     struct file **original = &r->files[CODING_IDENTITY];
-    for (unsigned i = CODING_IDENTITY + 1; i < CODINGS && *original == NULL; i++) {
-        if (r->files[i] == NULL || decode_open(env, r->files[i], (enum coding)i, original) != 0)
-            continue;
-        file_describe(*original, env, r->path, CODING_IDENTITY, true);
-        r->is_decoded = true;
+    if (found->status != 0 || file_make(env, found, original) != 0) {
+        r->is_undecodable = true;
+        return;
     }
-    r->is_undecodable = *original == NULL;
-    return *original;
+    (*original)->is_private = true;
+    file_describe(*original, env, r->path, CODING_IDENTITY, true);
+    r->is_decoded = true;
 }
 
-struct file *resource_choose(const struct file_env *env, struct resource *r,
-                             const struct weir_request *request)
+struct file *resource_choose(const struct resource *r, const struct weir_request *request)
 {
     if (!r->has_siblings)
         return r->files[CODING_IDENTITY];
@@ -190,7 +153,7 @@ struct file *resource_choose(const struct file_env *env, struct resource *r,
         best_weight = weights[i];
     }
     if (best == NULL && weights[CODING_IDENTITY] > 0 && !r->is_undecodable)
-        best = resource_make_original(env, r);
+        return NULL;
     for (unsigned i = 0; best == NULL && i < CODINGS; i++)
         best = r->files[i]; /* RFC 9110 12.5.3 leaves it to us; bytes are worth more than a 406 */
     return best;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "file.h"
+#include "look.h"
 #include "negotiate.h"
 
 struct resource {
@@ -22,11 +23,16 @@ struct resource {
     const char *path;            /* Borrowed: begins with '/' */
 };
 
+/* True if files beside the path are to be looked for. */
+bool resource_may_have_siblings(const struct file_env *env, const char *path);
+
 /*
- * Gives 0 and a resource that goes to resource_close(), or the status due; see file_open().
+ * Make a resource of what was found at the path, all of which it takes or leaves to look_close().
+ * Gives 0 and a resource that goes to resource_close(), or the status due.
  * Borrowed: path, for as long as the resource is open.
  */
-unsigned resource_open(const struct file_env *env, const char *path, struct resource *out);
+unsigned resource_make(const struct file_env *env, const char *path, struct look *look,
+                       struct resource *out);
 
 void resource_close(struct resource *r);
 
@@ -34,19 +40,23 @@ void resource_close(struct resource *r);
 size_t resource_maps(const struct resource *r);
 size_t resource_len(const struct resource *r);
 
-/* True if what is on disk is what r was opened from. */
-bool resource_is_same(const struct file_env *env, const struct resource *r);
+/* True if a look (look_stat()) shows what r was opened from. */
+bool resource_is_same(const struct resource *r, const struct look *look);
+
+/* True if such a look may ask another machine or process. */
+bool resource_is_remote(const struct resource *r);
 
 /* True if a file of it was seen to have changed. */
 bool resource_is_stale(const struct resource *r);
 
+/* Add the original, made from a sibling (decode_run()); what is wrong with it is remembered. */
+void resource_add_original(struct resource *r, const struct file_env *env, struct found *found);
+
 /*
- * The file to answer a request with: of the codings that the client likes best the smallest.  An
- * original that is not there is made for a client that understands nothing else.  If it likes
- * nothing at all, it gets whatever there is.
- * Borrowed: from r.
+ * The file to answer a request with: of the codings that the client likes best the smallest.  If it
+ * likes nothing at all, it gets whatever there is.  NULL: the client understands the original
+ * alone, which must be made first. Borrowed: from r.
  */
-struct file *resource_choose(const struct file_env *env, struct resource *r,
-                             const struct weir_request *request);
+struct file *resource_choose(const struct resource *r, const struct weir_request *request);
 
 #endif

@@ -6,14 +6,51 @@
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "internal/log.h"
 #include "internal/stats.h"
 #include "beneath.h"
 
-/* Tries of an open that raced with a rename, which is EAGAIN. */
-#define OPEN_TRIES 4
+/*
+ * Tries of an open that raced with a change of the tree, which is EAGAIN.  To openat2(2) that is a
+ * rename anywhere on the machine, if the path has a `..` in a link; a walk only minds its own path.
+ */
+#define OPENAT2_TRIES 4
+#define WALK_TRIES 4
+
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+
+/* Linux 5.12; older headers do not name it. */
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+
+/* File systems (statfs(2)) whose opens and looks ask the disk at most. */
+static const uint32_t local_types[] = {
+    0x0000ef53, /* ext2, ext3, ext4 */
+    0x58465342, /* xfs */
+    0x9123683e, /* btrfs */
+    0xf2f52010, /* f2fs */
+    0x2fc12fc1, /* zfs */
+    0x01021994, /* tmpfs */
+    0x858458f6, /* ramfs */
+    0x794c7630, /* overlayfs; what it lies over is taken to be local too */
+    0x73717368, /* squashfs */
+    0xe0f5e1e2, /* erofs */
+};
+
+static void root_classify(struct root *root)
+{
+    struct statfs fs;
+    struct stat st;
+    if (fstatfs(root->fd, &fs) == -1 || fstat(root->fd, &st) == -1)
+        return;
+    root->dev = st.st_dev;
+    for (size_t i = 0; i < sizeof(local_types) / sizeof(local_types[0]); i++)
+        root->is_local |= (uint32_t)fs.f_type == local_types[i];
+}
 
 enum weir_err root_open(struct root *root, const char *path, bool walks_paths, struct stats *stats)
 {
@@ -23,7 +60,13 @@ enum weir_err root_open(struct root *root, const char *path, bool walks_paths, s
         log_errno(LV_ERROR, errno, "cannot serve %s", path);
         return WEIR_CONFIG;
     }
+    root_classify(root);
     return WEIR_OK;
+}
+
+bool root_is_local(const struct root *root, dev_t dev)
+{
+    return root->is_local && root->dev == dev;
 }
 
 void root_close(struct root *root)
@@ -60,20 +103,49 @@ static unsigned status_of(int err)
 static int open_beneath(const struct root *root, const char *path)
 {
     static const struct open_how how = {
-        .flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY,
+        .flags = OPEN_FLAGS,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
-    if (root->walks_paths)
-        return beneath_open(root->fd, path, (int)how.flags, root->stats);
-    root->stats->calls.openat2++;
-    return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+    int fd;
+    for (int i = 0; !root->walks_paths && i < OPENAT2_TRIES; i++) {
+        root->stats->calls.openat2++;
+        fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+        if (fd != -1 || errno != EAGAIN)
+            return fd;
+    }
+    int tries = 0;
+    do {
+        fd = beneath_open(root->fd, path, (int)how.flags, root->stats);
+    } while (fd == -1 && errno == EAGAIN && ++tries < WALK_TRIES);
+    return fd;
 }
 
-unsigned root_open_file(const struct root *root, const char *path, int *fd)
+/*
+ * Open what the kernel finds with what it has in memory, on the file system of the root.  What it
+ * says to that is true, but for EAGAIN, for EXDEV, which also tells of another file system, and for
+ * EINVAL, which Linux before 5.12 says to RESOLVE_CACHED.
+ */
+static unsigned try_open(const struct root *root, const char *path, int *fd)
 {
+    static const struct open_how how = {
+        .flags = OPEN_FLAGS,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV | RESOLVE_CACHED,
+    };
+    if (root->walks_paths || !root->is_local)
+        return ROOT_WAITS;
+    root->stats->calls.openat2++;
+    *fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+    if (*fd != -1)
+        return 0;
+    return errno == EAGAIN || errno == EXDEV || errno == EINVAL ? ROOT_WAITS : status_of(errno);
+}
+
+unsigned root_open_file(const struct root *root, const char *path, bool may_wait, int *fd)
+{
+    *fd = -1;
+    if (!may_wait)
+        return try_open(root, path, fd);
     *fd = open_beneath(root, path);
-    for (int i = 1; i < OPEN_TRIES && *fd == -1 && errno == EAGAIN; i++)
-        *fd = open_beneath(root, path);
     return *fd == -1 ? status_of(errno) : 0;
 }
 

@@ -17,6 +17,8 @@ struct stats;
 struct root {
     int fd;              /* the directory; -1 when not open */
     bool walks_paths;    /* the kernel does not do it */
+    bool is_local;       /* its file system waits for nothing but disks of this machine */
+    dev_t dev;           /* of the directory */
     struct stats *stats; /* Borrowed: system calls are counted there */
     uint64_t lists_made; /* of fields; gives each its number */
 };
@@ -31,12 +33,19 @@ enum weir_err root_open(struct root *root, const char *path, bool walks_paths, s
 /* Legal on a root that failed to open. */
 void root_close(struct root *root);
 
+/* Not a status: it would have to wait for a disk, or for another machine. */
+#define ROOT_WAITS 100
+
 /*
- * Open what lies at `path`, relative to the root and without dot segments, for reading.  It never
- * waits, whatever is there.  Gives 0 and the descriptor, or the status that says why not: 404, or
- * 403, 500, 503 for what is there but cannot be had.
+ * Open what lies at `path`, relative to the root and without dot segments, for reading.  It waits
+ * for a disk at most, whatever is there, and not even for that unless it may.  Gives 0 and the
+ * descriptor, or the status that says why not: 404, or 403, 500, 503 for what is there but cannot
+ * be had; or ROOT_WAITS.
  */
-unsigned root_open_file(const struct root *root, const char *path, int *fd);
+unsigned root_open_file(const struct root *root, const char *path, bool may_wait, int *fd);
+
+/* True if looking at a file of that device asks no other machine or process. */
+bool root_is_local(const struct root *root, dev_t dev);
 
 /* Close what root_open_file() gave; -1 is fine. */
 void root_close_file(const struct root *root, int fd);

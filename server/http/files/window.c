@@ -230,14 +230,7 @@ static void on_fetched(struct fetch *fetch, int result)
         c->seen_ms = w->windows->clock->now_ms; /* whoever waits gets on, however short memory is */
     else
         w->file->is_stale = true; /* the next request finds out how it is */
-    struct list waiters;
-    list_move(&p->waiters, &waiters);
-    struct list *link;
-    while ((link = list_first(&waiters)) != NULL) {
-        struct waiter *waiter = container_of(link, struct waiter, link);
-        list_remove(link);
-        waiter->wake(waiter, result < 0 ? result : 0);
-    }
+    waiters_wake(&p->waiters, result < 0 ? 500 : 0);
     window_unref(&p->window);
     mem_give(p);
 }

@@ -30,6 +30,7 @@
 #include "list.h"
 #include "map_guard.h"
 #include "ring.h"
+#include "waiter.h"
 #include "weir/buf.h"
 
 struct clock;
@@ -73,13 +74,6 @@ struct window {
     struct chunk chunks[WINDOW_CHUNKS];
 };
 
-/* Who waits for a chunk; embedded. */
-struct waiter {
-    struct list link;
-    /* The fetch is over: 0 or -errno.  The waiter is out of the list. */
-    void (*wake)(struct waiter *w, int result);
-};
-
 /* What is known of a chunk. */
 enum residency {
     RESIDENT, /* its pages are in memory */
@@ -96,8 +90,7 @@ unsigned window_take(struct windows *ws, struct file *f, uint64_t index, struct 
 /* Find out, and begin to fetch what is not in memory. */
 enum residency window_need(struct window *w, unsigned chunk);
 
-/* Call a waiter when the chunk, which is FETCHING, is there; list_remove(&waiter->link) takes it
- * back. */
+/* Call a waiter when the chunk, which is FETCHING, is there, or with 500 if it cannot be had. */
 void window_wait(struct window *w, unsigned chunk, struct waiter *waiter);
 
 /* Keep no window of f any longer.  The caller holds a reference of f. */

@@ -10,6 +10,7 @@
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "mem.h"
 
@@ -118,6 +119,7 @@ static enum weir_err http1_take_request(struct http1 *h, uint8_t *bytes, struct 
     http1_begin_body(h, x);
     h->env->stats->requests++;
     x->handler_owes = true;
+    WEIR_PROBE2(request_start, h->host->id, x);
     h->env->handler(h->env->handler_ctx, &x->request);
     return WEIR_OK;
 }
@@ -322,6 +324,19 @@ static enum weir_err http1_pull_output(void *session, struct weir_gather *out, s
     return err;
 }
 
+/*
+ * The bytes are of the first response, which lacks its end: that waits until all the rest has left.
+ */
+static enum weir_err http1_lose(void *session, const struct weir_buf *lost)
+{
+    (void)lost;
+    struct http1 *h = http1_from(session);
+    if (h->first == NULL || h->first->framing == FRAMING_CLOSE)
+        return WEIR_IO;
+    h->cut = true;
+    return WEIR_CLOSED;
+}
+
 static void http1_drain(void *session)
 {
     http1_end_input(http1_from(session));
@@ -344,6 +359,7 @@ const struct protocol http1_protocol = {
     .wants_input = http1_wants_input,
     .feed_end = http1_feed_end,
     .pull = http1_pull_output,
+    .lose = http1_lose,
     .drain = http1_drain,
     .deadline = http1_deadline,
     .timeout = http1_timeout,

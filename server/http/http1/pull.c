@@ -18,6 +18,7 @@
 #include "head_write.h"
 #include "internal/assert.h"
 #include "internal/log.h"
+#include "internal/probes.h"
 #include "internal/stats.h"
 #include "ready_heads.h"
 #include "http1_session.h"
@@ -81,6 +82,7 @@ static enum weir_err pull_head(struct http1 *h, struct http1_exchange *x, struct
     else if (x->is_http10)
         connection = CONNECTION_KEEP_ALIVE;
     x->state = EXCHANGE_SENDING;
+    WEIR_PROBE2(request_first, h->host->id, x);
     h->env->stats->responses[x->response.status / 100]++;
     if (connection == CONNECTION_UNSAID && x->framing == FRAMING_LENGTH)
         return ready_heads_write(h->env->heads, out, &x->response, x->is_head, h->env->clock);
@@ -237,6 +239,7 @@ static enum weir_err pull_exchange(struct http1 *h, struct http1_exchange *x,
 /* A response is handed out in full: there is room for another request. */
 static enum weir_err pull_next(struct http1 *h)
 {
+    WEIR_PROBE2(request_end, h->host->id, h->first);
     http1_exchange_end(http1_exchange_take(h));
     h->idle_since_ms = h->env->clock->now_ms;
     enum weir_err err = http1_resume_input(h);

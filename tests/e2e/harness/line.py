@@ -1,5 +1,6 @@
 """A raw HTTP/1.1 client: it sends what it is told and reads responses by their content-length."""
 
+from . import transport as transports
 from .wire import PATIENCE
 
 
@@ -11,16 +12,31 @@ class Line:
         self.sock.settimeout(PATIENCE)
         self.buffer = bytearray()
 
+    @classmethod
+    def connect(cls, server):
+        sock = transports.open_tcp(server.port)
+        if server.transport.name == "tls":
+            sock = transports.tls_context(["http/1.1"]).wrap_socket(sock)
+        return cls(sock)
+
+    def send(self, *chunks):
+        self.sock.sendall(b"".join(chunks))
+
     def ask(self, method, target, fields=()):
-        """A request, and its response: (status, [(name, value)], body)."""
+        """A request, and its response."""
         lines = [f"{method} {target} HTTP/1.1", "Host: localhost",
                  *(f"{name}: {value}" for name, value in fields), "", ""]
-        self.sock.sendall("\r\n".join(lines).encode())
-        return self.read(has_body=method != "HEAD")
+        self.send("\r\n".join(lines).encode())
+        response = self.read(has_body=method != "HEAD")
+        assert response is not None, "the connection is over"
+        return response
 
     def read(self, has_body=True):
+        """One response: (status, [(name, value)], body), or None where the connection is over."""
         while (end := self.buffer.find(b"\r\n\r\n")) < 0:
-            assert self._receive(), f"the connection ended within a head: {bytes(self.buffer)!r}"
+            if not self._receive():
+                assert not self.buffer, f"the connection ended within a head: {self.buffer!r}"
+                return None
         first, *lines = self._take(end + 4).decode("latin-1").split("\r\n")[:-2]
         version, status = first.split(" ")[:2]
         assert version == "HTTP/1.1"
@@ -46,3 +62,9 @@ class Line:
 
     def close(self):
         self.sock.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

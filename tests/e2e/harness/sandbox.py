@@ -4,7 +4,8 @@ import ctypes
 import platform
 import struct
 
-OPENAT2 = 437  # on every architecture
+OPENAT2 = 437  # on every architecture, as are these three
+IO_URING_SETUP, IO_URING_ENTER, IO_URING_REGISTER = 425, 426, 427
 ACCEPT4 = {"x86_64": 288}.get(platform.machine(), 242)
 
 PR_SET_NO_NEW_PRIVS = 38

@@ -53,14 +53,14 @@ class Server:
     a system call's number and the errno that it shall fail with; `cgroup` is the folder of one."""
 
     def __init__(self, directory, transport, options=(), listen=None, descriptors=None,
-                 refused=None, pinned=False, cgroup=None):
+                 refused=None, pinned=False, cgroup=None, within=()):
         self.transport = transport
         self.stats = None
         self._log = tempfile.TemporaryFile(prefix="weir-log-")
         self._out = b""
         listen = transport.listen if listen is None else listen
         pin = () if pinned else ("--no-pin",)
-        self.command = [str(binary()), "--stats", *pin, "--io", back_end(), *listen, *options,
+        self.command = [*within, str(binary()), "--stats", *pin, "--io", back_end(), *listen, *options,
                         str(directory)]
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
@@ -87,9 +87,9 @@ class Server:
         return self.process.pid
 
     def cpu_seconds(self):
-        """User and system time so far."""
-        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Processor time of all threads so far."""
+        tasks = pathlib.Path(f"/proc/{self.pid}/task").iterdir()
+        return sum(int(task.joinpath("schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     def limit_descriptors(self, spare):
         """From here on it can open `spare` descriptors more than it has; None: as many as we."""

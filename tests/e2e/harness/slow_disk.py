@@ -46,8 +46,8 @@ class SlowDisk:
         self._contents = dict(files)
         self._times = {name: 1_700_000_000_000_000_000 + i for i, name in enumerate(files)}
         self._held = {}  # what is held: the requests that wait
-        self._errors = {}  # name: the errno that its reads end with
-        self.reads = {name: 0 for name in files}
+        self._begins = {}  # name: from which offset on its reads are held
+        self._errors = {}  # name: the errno that its reads end with, and from which offset on
         self._fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         options = f"fd={self._fd},rootmode=40000,user_id=0,group_id=0,allow_other"
         if _libc.mount(b"slow", str(mount_point).encode(), b"fuse", MS_NOSUID_NODEV,
@@ -64,6 +64,12 @@ class SlowDisk:
         with self._lock:
             self._held[name, what] = []
 
+    def hold_from(self, name, offset):
+        """The same of reads that go beyond an offset."""
+        with self._lock:
+            self._begins[name] = offset
+            self._held[name, READ] = []
+
     def wait_for(self, name, what=READ):
         deadline = time.monotonic() + PATIENCE
         with self._lock:
@@ -76,10 +82,16 @@ class SlowDisk:
         for request in waiting:
             self._answer(*request)
 
-    def fail(self, name, error):
-        """Reads of it end with that errno; 0: no more."""
+    def release_all(self):
         with self._lock:
-            self._errors[name] = error
+            held = list(self._held)
+        for name, what in held:
+            self.release(name, what)
+
+    def fail(self, name, error=errno.EIO, offset=0):
+        """Reads of it end with that errno from that offset on; 0: no more."""
+        with self._lock:
+            self._errors[name] = (error, offset)
 
     def replace(self, name, content):
         with self._lock:
@@ -128,13 +140,17 @@ class SlowDisk:
         else:
             name = self._names[node - ROOT - 1] if node > ROOT else ""
         with self._lock:
-            if opcode == READ:
-                self.reads[name] += 1
-            if (name, opcode) in self._held:
+            if (name, opcode) in self._held and self._reaches(opcode, name, body):
                 self._held[name, opcode].append((unique, opcode, node, name, body))
                 self._lock.notify_all()
                 return
         self._answer(unique, opcode, node, name, body)
+
+    def _reaches(self, opcode, name, body):
+        if opcode != READ:
+            return True
+        _, offset, size, *_ = READ_IN.unpack_from(body)
+        return offset + size > self._begins.get(name, 0)
 
     def _answer(self, unique, opcode, node, name, body):
         if opcode == INIT:
@@ -165,9 +181,9 @@ class SlowDisk:
     def _reply_to_read(self, unique, name, body):
         _, offset, size, *_ = READ_IN.unpack_from(body)
         with self._lock:
-            error = self._errors.get(name, 0)
+            error, begin = self._errors.get(name, (0, 0))
             content = self._contents[name]
-        if error:
+        if error and offset + size > begin:
             self._reply(unique, error=error)
         else:
             self._reply(unique, content[offset:offset + size])

@@ -1,0 +1,286 @@
+/* See look.h. */
+#include "look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "digest.h"
+#include "internal/log.h"
+#include "validator.h"
+
+/* Times that a small file is read until it did not change meanwhile. */
+#define READ_TRIES 3
+
+/*
+ * ns before a change that the kernel may date like the one before it: a tick of its clock.  What
+ * was opened sooner after a change than this may change again without showing it.
+ */
+#define CHANGE_TICK_NS 20000000
+
+/* Bytes up to which a tag is made of the content: all are read at once. */
+#define DIGEST_LEN_MAX ((off_t)8 * 1024 * 1024)
+#define DIGEST_CHUNK 16384
+
+static const char *const suffixes[CODINGS] = {
+    [CODING_IDENTITY] = "",
+    [CODING_BR] = ".br",
+    [CODING_ZSTD] = ".zst",
+    [CODING_GZIP] = ".gz",
+};
+
+/* The path of a sibling.  False: it is too long to exist. */
+static bool sibling_path(const char *path, enum coding coding, char out[PATH_MAX])
+{
+    int n = snprintf(out, PATH_MAX, "%s%s", path, suffixes[coding]);
+    return n > 0 && n < PATH_MAX;
+}
+
+static bool time_is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+bool sibling_counts(const struct stat *st, const struct timespec *original_mtime)
+{
+    return S_ISREG(st->st_mode) &&
+           (original_mtime == NULL || !time_is_before(&st->st_mtim, original_mtime));
+}
+
+/* True if the last change lies so far back that the next one will show. */
+static bool stat_is_settled(const struct stat *st)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    int64_t age_ns =
+        (now.tv_sec - st->st_ctim.tv_sec) * 1000000000 + now.tv_nsec - st->st_ctim.tv_nsec;
+    return age_ns > CHANGE_TICK_NS;
+}
+
+static bool stat_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+           a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/*
+ * True if the kernel tells us which pages of the file are in memory (can_do_mincore() of Linux
+ * 5.2): it is our own, or we could write it.
+ */
+static bool fd_shows_pages(const struct root *root, int fd, const struct stat *st)
+{
+    if (st->st_uid == geteuid())
+        return true;
+    root->stats->calls.faccessat2++;
+    return faccessat(fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH) == 0;
+}
+
+/* 0 for a regular file, 308 for a directory, whose name ends with a slash, 404 for all else. */
+static unsigned mode_status(mode_t mode)
+{
+    if (S_ISREG(mode))
+        return 0;
+    return S_ISDIR(mode) ? 308 : 404;
+}
+
+static unsigned fd_stat(const struct root *root, int fd, struct stat *st)
+{
+    root->stats->calls.fstat++;
+    return fstat(fd, st) == 0 ? 0 : 500;
+}
+
+/* ---- content ---- */
+
+/* Read at most len bytes.  Gives their number, or -1; EAGAIN: it would have to wait. */
+static ssize_t fd_read(const struct root *root, int fd, void *out, size_t len, off_t at,
+                       bool may_wait)
+{
+    ssize_t n;
+    do {
+        if (may_wait) {
+            root->stats->calls.pread64++;
+            n = pread(fd, out, len, at);
+        } else {
+            const struct iovec iov = {out, len};
+            root->stats->calls.preadv2++;
+            n = preadv2(fd, &iov, 1, at, RWF_NOWAIT);
+        }
+    } while (n == -1 && errno == EINTR);
+    if (n == -1 && errno == EOPNOTSUPP)
+        errno = EAGAIN;
+    return n;
+}
+
+/* Read a small file whole.  Gives 0 or a status; 503: its size changed. */
+static unsigned fd_read_all(const struct root *root, int fd, uint8_t *bytes, size_t size,
+                            bool may_wait)
+{
+    for (size_t len = 0; len < size;) {
+        ssize_t n = fd_read(root, fd, bytes + len, size - len, (off_t)len, may_wait);
+        if (n == -1 && errno == EAGAIN)
+            return ROOT_WAITS;
+        if (n == -1) {
+            log_errno(LV_WARN, errno, "cannot read a file below the root");
+            return 500;
+        }
+        if (n == 0)
+            return 503;
+        len += (size_t)n;
+    }
+    return 0;
+}
+
+/* Read a small file, all of it of one version, which found->st then shows. */
+static unsigned found_read(struct found *found, const struct root *root, int fd, uint8_t *bytes,
+                           bool may_wait)
+{
+    for (int i = 0; i < READ_TRIES; i++) {
+        struct stat st;
+        size_t size = (size_t)found->st.st_size;
+        unsigned status = fd_read_all(root, fd, bytes, size, may_wait);
+        if (status != 0 && status != 503)
+            return status;
+        if (fd_stat(root, fd, &st) != 0)
+            return 500;
+        if (status == 0 && stat_is_same(&found->st, &st))
+            return 0;
+        if (st.st_size != found->st.st_size)
+            return 503;
+        found->st = st;
+    }
+    return 503; /* it is being written */
+}
+
+/* Digest the content of a large file whose time says nothing. */
+static unsigned found_digest(struct found *found, const struct root *root, int fd, bool may_wait)
+{
+    if (mtime_is_meaningful(found->st.st_mtim.tv_sec) || found->st.st_size > DIGEST_LEN_MAX)
+        return 0;
+    if (!may_wait)
+        return ROOT_WAITS; /* the work alone takes too long for a loop */
+    struct digest d;
+    uint8_t chunk[DIGEST_CHUNK];
+    digest_init(&d);
+    for (off_t at = 0; at < found->st.st_size;) {
+        ssize_t n = fd_read(root, fd, chunk, sizeof(chunk), at, true);
+        if (n <= 0)
+            return 0; /* then it has no tag; whoever reads it will see why */
+        digest_feed(&d, chunk, (size_t)n);
+        at += n;
+    }
+    digest_finish(&d, found->digest);
+    found->has_digest = true;
+    return 0;
+}
+
+unsigned look_adopt(const struct root *root, int fd, uint8_t *bytes, bool may_wait,
+                    struct found *found)
+{
+    *found = (struct found){.fd = -1};
+    unsigned status = fd_stat(root, fd, &found->st);
+    if (status == 0)
+        status = mode_status(found->st.st_mode);
+    bool is_small = status == 0 && found->st.st_size <= (off_t)LIMIT_SNAPSHOT_LEN;
+    if (is_small) {
+        status = found_read(found, root, fd, bytes, may_wait);
+        found->bytes = bytes;
+    } else if (status == 0) {
+        status = found_digest(found, root, fd, may_wait);
+        found->shows_pages = fd_shows_pages(root, fd, &found->st);
+    }
+    found->status = status;
+    found->is_settled = stat_is_settled(&found->st);
+    found->is_remote = !root_is_local(root, found->st.st_dev);
+    if (status == 0 && !is_small)
+        found->fd = fd;
+    else
+        root_close_file(root, fd);
+    return status;
+}
+
+/* ---- a path and its siblings ---- */
+
+void look_init(struct look *l, const struct root *root)
+{
+    l->root = *root;
+    l->root.stats = &l->stats;
+    l->stats = (struct stats){0};
+    for (unsigned i = 0; i < CODINGS; i++)
+        l->found[i] = (struct found){.status = 404, .fd = -1};
+}
+
+static unsigned look_open_one(struct look *l, const char *path, enum coding coding, bool may_wait)
+{
+    struct found *found = &l->found[coding];
+    int fd;
+    unsigned status = root_open_file(&l->root, path + 1, may_wait, &fd);
+    if (status == 0)
+        return look_adopt(&l->root, fd, l->bytes[coding], may_wait, found);
+    *found = (struct found){.status = status, .fd = -1};
+    return status;
+}
+
+/* What of a sibling cannot be used is as if it were not there.  False: it would have to wait. */
+static bool look_open_sibling(struct look *l, const char *path, enum coding coding, bool may_wait)
+{
+    char sibling[PATH_MAX];
+    const struct found *original = &l->found[CODING_IDENTITY];
+    struct found *found = &l->found[coding];
+    unsigned status = 404;
+    if (sibling_path(path, coding, sibling))
+        status = look_open_one(l, sibling, coding, may_wait);
+    if (status == ROOT_WAITS)
+        return false;
+    const struct timespec *mtime = original->status == 0 ? &original->st.st_mtim : NULL;
+    if (status == 0 && sibling_counts(&found->st, mtime))
+        return true;
+    root_close_file(&l->root, found->fd);
+    *found = (struct found){.status = 404, .fd = -1};
+    return true;
+}
+
+bool look_open(struct look *l, const char *path, bool with_siblings, bool may_wait)
+{
+    unsigned status = look_open_one(l, path, CODING_IDENTITY, may_wait);
+    bool is_done = status != ROOT_WAITS;
+    if (with_siblings && (status == 0 || status == 404)) {
+        for (unsigned i = CODING_IDENTITY + 1; i < CODINGS && is_done; i++)
+            is_done = look_open_sibling(l, path, (enum coding)i, may_wait);
+    }
+    if (!is_done)
+        look_close(l);
+    return is_done;
+}
+
+void look_stat(struct look *l, const char *path, bool with_siblings)
+{
+    for (unsigned i = 0; i < CODINGS; i++) {
+        char sibling[PATH_MAX];
+        struct found *found = &l->found[i];
+        found->status = 404;
+        if ((i == CODING_IDENTITY || with_siblings) && sibling_path(path, (enum coding)i, sibling))
+            found->status = root_stat(&l->root, sibling + 1, &found->st);
+    }
+}
+
+void look_close(struct look *l)
+{
+    for (unsigned i = 0; i < CODINGS; i++) {
+        root_close_file(&l->root, l->found[i].fd);
+        l->found[i] = (struct found){.status = 404, .fd = -1};
+    }
+}
+
+void look_count(struct look *l, struct stats *stats)
+{
+#define STATS_CALL_ADD(name) stats->calls.name += l->stats.calls.name;
+    STATS_CALL_MAP(STATS_CALL_ADD)
+#undef STATS_CALL_ADD
+    l->stats = (struct stats){0};
+}

@@ -1,0 +1,195 @@
+"""Which way to the network is taken, and what it says of that: io_uring where the kernel lets us."""
+
+import errno
+import re
+import resource
+import subprocess
+
+import pytest
+
+from harness import namespaces, sandbox, tools
+from harness.server import Server, binary, is_sanitized
+from harness.transport import Cleartext, open_tcp
+from harness.wire import Wire
+
+CONNECTIONS = 2000
+DESCRIPTORS = 200
+
+
+def has_uring(tmp_path):
+    done = subprocess.run([binary(), "--io", "uring", "--check", tmp_path], capture_output=True)
+    return done.returncode == 0
+
+
+def line_of(log):
+    """The one line that says what was taken, or why not."""
+    lines = [line for line in log.splitlines() if re.search(r"io by|no uring here", line)]
+    assert len(lines) == 1
+    return lines[0]
+
+
+@pytest.fixture
+def run(tree):
+    """run(*options, ...) gives a server; each ends with the test."""
+    running = []
+
+    def run_one(*options, **kwargs):
+        running.append(Server(tree.root, Cleartext(), ("-w", "1", *options), **kwargs))
+        return running[-1]
+
+    yield run_one
+    for server in running:
+        if server.stats is None:
+            server.stop()
+
+
+@pytest.fixture
+def uring(tmp_path):
+    if not has_uring(tmp_path):
+        pytest.skip("this kernel lets nobody use io_uring")
+
+
+def test_auto_takes_uring_where_there_is_one(run, uring):
+    server = run("--io", "auto")
+    with Wire.connect(server) as wire:
+        wire.get("/one.bin")
+    server.stop()
+
+    assert "io by uring: " in line_of(server.log())
+    calls = server.stats["calls"]
+    assert calls["io_uring_enter"] > 0 and calls["epoll_wait"] == calls["recv"] == 0
+
+
+def test_epoll_is_taken_when_asked_for(run):
+    server = run("--io", "epoll")
+    with Wire.connect(server) as wire:
+        wire.get("/one.bin")
+    server.stop()
+
+    assert "io by epoll: asked for" in line_of(server.log())
+    calls = server.stats["calls"]
+    assert calls["io_uring_enter"] == 0 and calls["epoll_wait"] > 0
+
+
+@pytest.mark.parametrize("call", [sandbox.IO_URING_SETUP, sandbox.IO_URING_REGISTER,
+                                  sandbox.IO_URING_ENTER], ids=["setup", "register", "enter"])
+@pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS], ids=["EPERM", "ENOSYS"])
+def test_where_it_is_forbidden_auto_serves_by_epoll_and_uring_ends(run, tree, call, error):
+    """Containers forbid it by default, one way or another."""
+    server = run("--io", "auto", refused=(call, error))
+    with Wire.connect(server) as wire:
+        assert wire.get("/small.txt").body == tree.files["small.txt"]
+    server.stop()
+    reason = line_of(server.log()).partition("io by epoll: ")[2]
+    assert reason.startswith("no uring here: ")
+    assert server.stats["calls"]["epoll_wait"] > 0
+
+    done = subprocess.run([binary(), "--io", "uring", "-l", "127.0.0.1:0", tree.root],
+                          capture_output=True, text=True, timeout=60,
+                          preexec_fn=lambda: sandbox.refuse(call, error))
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert line_of(done.stderr).endswith(reason)
+
+
+def test_a_word_that_is_no_way_is_refused(tree):
+    for option in ("--io", "--zero-copy"):
+        done = subprocess.run([binary(), option, "fast", tree.root], capture_output=True, text=True)
+        assert done.returncode == 2
+        assert option in done.stderr and "auto" in done.stderr
+
+
+def test_connections_use_up_no_descriptors(run, uring, tree):
+    """Ten times as many connections as the process may open files, over two workers."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < CONNECTIONS + 200:
+        pytest.skip("this machine's limit of descriptors is too low for the clients")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    server = run("--io", "uring", "-w", "12", descriptors=DESCRIPTORS)
+    before = server.descriptor_count()
+    sockets = [open_tcp(server.port) for _ in range(CONNECTIONS)]
+    for sock in sockets:
+        sock.sendall(b"GET /one.bin HTTP/1.1\r\nhost: a\r\n\r\n")
+    for sock in sockets:
+        assert sock.recv(4096).startswith(b"HTTP/1.1 200")
+    assert server.descriptor_count() - before < 20  # the files that are served
+    for sock in sockets:
+        sock.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    server.stop()
+    assert server.stats["connections"]["accepted"] == CONNECTIONS
+
+
+def test_a_full_file_table_pauses_accepting(run, uring, tree):
+    server = run("--io", "uring", descriptors=64)
+    first = Wire.connect(server)
+    waiting = [open_tcp(server.port) for _ in range(128)]
+    assert first.get("/small.txt").body == tree.files["small.txt"]
+    for sock in waiting:
+        sock.close()
+    with Wire.connect(server) as late:
+        assert late.get("/page.bin").body == tree.files["page.bin"]
+    first.close()
+    server.stop()
+    assert server.stats["connections"]["accept_pauses"] > 0
+
+
+def test_a_request_costs_less_than_a_third_of_a_system_call(run, uring):
+    server = run("--io", "uring")
+    tools.h2load(server, "/small.txt", requests=20_000, clients=50, streams=1)
+    server.stop()
+    if is_sanitized():
+        pytest.skip("a client that is faster than the server leaves it little to gather")
+    assert sum(server.stats["calls"].values()) / server.stats["requests"] <= 0.3
+
+
+@pytest.mark.parametrize("listen", ["-l", "-s"])
+def test_pages_are_sent_themselves_and_counted(run, uring, tree, listen):
+    """Over loopback, where the kernel copies them after all, and says so."""
+    server = run("--io", "uring", "--zero-copy", "on", listen=(listen, "127.0.0.1:0"))
+    scheme = "https" if listen == "-s" else "http"
+    port = int(re.search(r":(\d+)", server.addresses[0].partition("//")[2])[1])
+    body = subprocess.run(["curl", "-sk", f"{scheme}://127.0.0.1:{port}/large.bin"],
+                          capture_output=True, timeout=60).stdout
+    assert body == tree.files["large.bin"]
+    server.stop()
+    counts = server.stats["zero_copy"]
+    assert counts["sends"] > 0
+    assert counts["copied"] == counts["sends"]
+    assert counts["notices"] >= counts["sends"]
+
+
+def test_over_loopback_auto_leaves_pages_alone(run, uring):
+    server = run("--io", "uring")
+    with Wire.connect(server) as wire:
+        wire.get("/large.bin")
+    server.stop()
+    assert server.stats["zero_copy"] == {"sends": 0, "copied": 0, "notices": 0}
+
+
+@pytest.mark.parametrize("listen, scheme", [("-l", "http"), ("-s", "https")])
+def test_to_another_host_pages_are_sent_themselves(run, uring, tree, listen, scheme):
+    """Over a cable between two network namespaces, whose far end copies what it is given: so `on`
+    goes on, and `auto` stops when it is told."""
+    try:
+        cable = namespaces.Cable()
+    except namespaces.Unavailable as why:
+        pytest.skip(f"no network namespaces: {why}")
+    counts = {}
+    with cable:
+        for zero_copy in ("on", "auto", "off"):
+            server = run("--io", "uring", "--zero-copy", zero_copy, within=cable.server,
+                         listen=(listen, f"{namespaces.SERVER_ADDRESS}:0"))
+            url = f"{server.addresses[0].rstrip('/')}/large.bin"
+            got = subprocess.run([*cable.client, "curl", "-sk", url], capture_output=True,
+                                 timeout=60)
+            assert url.startswith(scheme) and got.stdout == tree.files["large.bin"]
+            server.stop()
+            counts[zero_copy] = server.stats["zero_copy"]
+
+    for count in counts.values():
+        assert count["copied"] <= count["sends"] <= count["notices"]
+    assert counts["off"]["sends"] == 0
+    assert counts["auto"]["sends"] > 0
+    assert counts["on"]["sends"] > counts["auto"]["sends"] or counts["auto"]["copied"] == 0
