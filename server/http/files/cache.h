@@ -46,10 +46,11 @@ void cache_free(struct cache *c);
 
 /*
  * The resource at a path that is still encoded, if it is known, fresh, and needs no decoding; else
- * NULL.  Costs one hash and one comparison.
+ * NULL.  Costs one hash and one comparison; not even those if the path has a memo, which may be
+ * NULL, and was found before.
  * Borrowed: true until the next call on the cache.
  */
-struct resource *cache_find(struct cache *c, struct weir_str raw);
+struct resource *cache_find(struct cache *c, struct weir_str raw, struct weir_memo *memo);
 
 /* Not a status: whoever asked is to wait, and to ask again. */
 #define CACHE_WAITS ROOT_WAITS
