@@ -1,8 +1,8 @@
 """What a connection costs that does nothing: memory of the server's own, per connection.
 
-A thousand connections, opened a few at a time, have asked for one small file each, all at once, and stay
-open. Counted is anonymous resident memory, of all processes of the server, before and after; what the kernel holds for a socket is
-the same for all and not in it.
+A thousand connections, opened a few at a time, have asked for one small file each, all at once, and
+stay open. Counted is anonymous resident memory, of all processes of the server, before and after; what
+the kernel holds for a socket is the same for all and not in it.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import subprocess
 from . import clients, probe, process, servers as servers_
 from .workloads import IDLE_CONNECTIONS, shaped
 
-SECONDS = 3.0  # planned for a server
+SECONDS = 1.5  # planned for a server
 
 
 def measure(protocol, servers, site, plan, progress):

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from . import clients, probe, process, servers as servers_, stats, syscalls, tap
 
 TRIAL_S = 0.1  # a calibrating run must last that long to be believed
-STARTUP_S = 1.0  # planned per server and workload: start, probe, tap
+STARTUP_S = 0.8  # planned per server and workload: start, probe, tap
 TAP_REQUESTS = 2000
 TAP_BYTES = 64 << 20
 TAP_CONNECTS = 50
@@ -21,7 +21,7 @@ CHECKED = 20  # answers compared byte for byte before each round
 CHECKED_BYTES = 4 << 20  # but no more than that, and one at least
 LONG_BODY = 1 << 20
 FEW = 100
-EXTRA_S = 0.2  # planned for a run's surroundings: the check, the wait until all is quiet
+EXTRA_S = 0.15  # planned for a run's surroundings: the check, the wait until all is quiet
 
 
 @dataclass(frozen=True)
