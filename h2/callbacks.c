@@ -99,8 +99,10 @@ static void on_settings(struct h2_conn *h, const nghttp2_settings *settings)
         const nghttp2_settings_entry *entry = &settings->iv[i];
         if (entry->settings_id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
             fields_encoder_note_size(&h->fields, entry->value);
-        if (entry->settings_id == NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)
+        if (entry->settings_id == NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE) {
             check_windows(h, entry->value);
+            h->window.initial = entry->value;
+        }
     }
 }
 
@@ -175,13 +177,9 @@ static bool is_provoked(uint32_t error_code)
 
 static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *opaque)
 {
+    (void)ng;
     struct h2_conn *h = h2_conn_from(opaque);
     switch (frame->hd.type) {
-    case NGHTTP2_HEADERS: /* the last frame of a response without a body */
-        if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
-            h2_conn_complete_stream(h,
-                                    nghttp2_session_get_stream_user_data(ng, frame->hd.stream_id));
-        break;
     case NGHTTP2_RST_STREAM:
         ids_reset(&h->ids, (uint32_t)frame->hd.stream_id);
         if (is_provoked(frame->rst_stream.error_code) &&

@@ -32,6 +32,11 @@ void hpack_decoder_init(struct hpack_decoder *d, struct mem *mem)
 void hpack_decoder_deinit(struct hpack_decoder *d)
 {
     hpack_table_deinit(&d->table);
+    for (size_t i = 0; i < HPACK_RECENT; i++) {
+        if (d->recent[i].entry != NULL)
+            hpack_entry_unref(d->recent[i].entry);
+        d->recent[i].entry = NULL;
+    }
 }
 
 void hpack_decoder_begin(struct hpack_decoder *d)
@@ -178,6 +183,7 @@ static enum weir_err entry_fill(struct hpack_entry *e, const struct literal *l)
     if (err != WEIR_OK)
         return err;
     e->kind = field_kind_of(e->name_kind, e->field.value);
+    e->len = (uint32_t)(e->field.name.len + e->field.value.len) + HPACK_OVERHEAD;
     return WEIR_OK;
 }
 
@@ -194,6 +200,7 @@ static enum weir_err entry_new(struct mem *mem, const struct literal *l, struct 
     if (e == NULL)
         return WEIR_NOMEM;
     e->refs = 1;
+    e->memo = (struct weir_memo){0};
     enum weir_err err = entry_fill(e, l);
     if (err != WEIR_OK) {
         mem_give(e);
@@ -222,6 +229,54 @@ static enum weir_err decode_literal(struct hpack_decoder *d, const uint8_t **at,
     *at = p;
     *out = e;
     return WEIR_OK;
+}
+
+/* ---- literals that come again ---- */
+
+/* Where a literal is remembered, if it is one that may be: its name is of 1..14. */
+static struct hpack_recent *recent_slot(struct hpack_decoder *d, const uint8_t *at,
+                                        const uint8_t *end)
+{
+    if (*at - 1U >= 14 || end - at < 4)
+        return NULL;
+    return &d->recent[((unsigned)at[1] + at[2] + at[3]) % HPACK_RECENT];
+}
+
+static bool recent_matches(const struct hpack_recent *slot, const uint8_t *at, const uint8_t *end)
+{
+    return slot->entry != NULL && slot->len <= (size_t)(end - at) &&
+           memcmp(slot->bytes, at, slot->len) == 0;
+}
+
+static void recent_set(struct hpack_recent *slot, const uint8_t *at, size_t len,
+                       const struct hpack_entry *e)
+{
+    if (len > HPACK_RECENT_LEN)
+        return;
+    if (slot->entry != NULL)
+        hpack_entry_unref(slot->entry);
+    hpack_entry_ref(e);
+    slot->entry = e;
+    slot->len = (uint8_t)len;
+    memcpy(slot->bytes, at, len);
+}
+
+/* The same as decode_literal(), for one that is not added to the table. */
+static enum weir_err decode_passing(struct hpack_decoder *d, const uint8_t **at, const uint8_t *end,
+                                    const struct hpack_entry **out)
+{
+    struct hpack_recent *slot = recent_slot(d, *at, end);
+    if (slot != NULL && recent_matches(slot, *at, end)) {
+        *at += slot->len;
+        *out = slot->entry;
+        hpack_entry_ref(*out);
+        return WEIR_OK;
+    }
+    const uint8_t *begin = *at;
+    enum weir_err err = decode_literal(d, at, end, false, out);
+    if (err == WEIR_OK && slot != NULL)
+        recent_set(slot, begin, (size_t)(*at - begin), *out);
+    return err;
 }
 
 static enum weir_err decode_indexed(struct hpack_decoder *d, const uint8_t **at, const uint8_t *end,
@@ -272,7 +327,9 @@ enum weir_err hpack_decode(struct hpack_decoder *d, const uint8_t **at, const ui
         d->may_resize = false;
         if ((first & 0x80) != 0)
             return decode_indexed(d, at, end, out);
-        return decode_literal(d, at, end, (first & 0x40) != 0, out);
+        if ((first & 0x40) != 0)
+            return decode_literal(d, at, end, true, out);
+        return decode_passing(d, at, end, out);
     }
     return WEIR_AGAIN;
 }

@@ -14,9 +14,24 @@
 /* Bytes of a name and its value as they are coded: no field of more is worth waiting for. */
 #define HPACK_STRINGS_MAX LIMIT_FIELD_BYTES_HARD
 
+/*
+ * Literals that are not added to the table, and yet come again and again: clients do so with :path.
+ * Remembered as they are coded, with a name of the static table, so that they mean the same for
+ * ever.  Those that are never to be added are not remembered either (RFC 7541 7.1.3).
+ */
+#define HPACK_RECENT 8
+#define HPACK_RECENT_LEN 55 /* bytes of a literal that is remembered at the most */
+
+struct hpack_recent {
+    const struct hpack_entry *entry; /* Own: a reference; NULL: nothing is remembered */
+    uint8_t len;
+    uint8_t bytes[HPACK_RECENT_LEN];
+};
+
 struct hpack_decoder {
     struct mem *mem; /* Borrowed */
     struct hpack_table table;
+    struct hpack_recent recent[HPACK_RECENT];
     bool may_resize; /* a block begins: size updates may come (RFC 7541 4.2) */
 };
 

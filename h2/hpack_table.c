@@ -8,12 +8,11 @@
 static_assert((HPACK_ENTRIES_MAX & (HPACK_ENTRIES_MAX - 1)) == 0,
               "places of the ring wrap around with the numbers that count them");
 
-#define ENTRY(name, value, name_kind, kind)                                                        \
+#define ENTRY(text, content, of_name, of_field)                                                    \
     {                                                                                              \
-        0, FIELD_##name_kind, FIELD_##kind,                                                        \
-        {                                                                                          \
-            WEIR_STR_INIT(name), WEIR_STR_INIT(value)                                              \
-        }                                                                                          \
+        .len = sizeof(text) + sizeof(content) - 2 + HPACK_OVERHEAD, .name_kind = FIELD_##of_name,  \
+        .kind = FIELD_##of_field, .field.name = WEIR_STR_INIT(text),                               \
+        .field.value = WEIR_STR_INIT(content)                                                      \
     }
 
 /* RFC 7541 appendix A. */
@@ -87,17 +86,12 @@ void hpack_table_init(struct hpack_table *t)
     *t = (struct hpack_table){.max = LIMIT_HPACK_TABLE};
 }
 
-static uint32_t entry_len(const struct hpack_entry *e)
-{
-    return (uint32_t)(e->field.name.len + e->field.value.len) + HPACK_OVERHEAD;
-}
-
 /* Drop the oldest entries until the rest is at most that large. */
 static void table_shrink(struct hpack_table *t, uint32_t max)
 {
     while (t->len > max) {
         struct hpack_entry *oldest = t->ring[(t->newest - --t->count) % HPACK_ENTRIES_MAX];
-        t->len -= entry_len(oldest);
+        t->len -= oldest->len;
         hpack_entry_unref(oldest);
     }
 }
@@ -117,7 +111,7 @@ void hpack_table_resize(struct hpack_table *t, uint32_t max)
 
 enum weir_err hpack_table_add(struct hpack_table *t, struct mem *mem, struct hpack_entry *e)
 {
-    uint32_t len = entry_len(e);
+    uint32_t len = e->len;
     if (len > t->max) {
         table_shrink(t, 0);
         return WEIR_OK;

@@ -25,9 +25,11 @@ struct mem;
 
 struct hpack_entry {
     uint32_t refs;             /* holders; 0: of the static table, and not counted */
+    uint32_t len;              /* by RFC 7541 4.1, which is that of RFC 9113 6.5.2 as well */
     enum field_kind name_kind; /* field_kind_of_name() */
     enum field_kind kind;      /* field_kind_of() */
     struct weir_field field;   /* its bytes follow the entry, or are constant */
+    struct weir_memo memo;     /* of the handler, for the value; not of the static table's */
 };
 
 #define HPACK_STATIC_COUNT 61
@@ -73,6 +75,12 @@ static inline void hpack_entry_ref(const struct hpack_entry *e)
 {
     if (e->refs != 0)
         ((struct hpack_entry *)(uintptr_t)e)->refs++;
+}
+
+/* Its memo, or NULL. */
+static inline struct weir_memo *hpack_entry_memo(const struct hpack_entry *e)
+{
+    return e->refs == 0 ? NULL : &((struct hpack_entry *)(uintptr_t)e)->memo;
 }
 
 /* Drop a reference. */

@@ -246,15 +246,11 @@ static size_t input_collect(struct input *in, const uint8_t *bytes, size_t len, 
     return n;
 }
 
-/* A head that comes in pieces.  Gives how many bytes were taken. */
-static size_t input_take_cut_head(struct h2_conn *h, const uint8_t *bytes, size_t len)
+/* The head of a frame that may be ours. */
+static void input_take_head(struct h2_conn *h, const uint8_t *bytes)
 {
     struct input *in = &h->input;
-    size_t n = input_collect(in, bytes, len, FRAME_HEAD_LEN);
-    if (in->have < FRAME_HEAD_LEN)
-        return n;
-    in->have = 0;
-    const struct frame_head head = head_at(in->bytes);
+    const struct frame_head head = head_at(bytes);
     uint32_t error = input_judge(h, &head);
     if (error != 0) {
         h2_conn_fail(h, error);
@@ -265,7 +261,22 @@ static size_t input_take_cut_head(struct h2_conn *h, const uint8_t *bytes, size_
         in->left = head.frame.len;
     } else {
         input_begin_passed_frame(in, &head);
-        h2_conn_pass(h, in->bytes, FRAME_HEAD_LEN);
+        h2_conn_pass(h, bytes, FRAME_HEAD_LEN);
+    }
+}
+
+/* A head that is whole, or a piece of one.  Gives how many bytes were taken. */
+static size_t input_take_some_head(struct h2_conn *h, const uint8_t *bytes, size_t len)
+{
+    struct input *in = &h->input;
+    if (in->have == 0 && len >= FRAME_HEAD_LEN) {
+        input_take_head(h, bytes);
+        return FRAME_HEAD_LEN;
+    }
+    size_t n = input_collect(in, bytes, len, FRAME_HEAD_LEN);
+    if (in->have == FRAME_HEAD_LEN) {
+        in->have = 0;
+        input_take_head(h, in->bytes);
     }
     return n;
 }
@@ -335,7 +346,7 @@ void h2_input_take(struct h2_conn *h, const uint8_t *bytes, size_t len)
         if (bytes == end || h2_conn_has_failed(h))
             break;
         if (in->part == INPUT_HEAD)
-            bytes += input_take_cut_head(h, bytes, (size_t)(end - bytes));
+            bytes += input_take_some_head(h, bytes, (size_t)(end - bytes));
         else
             bytes += input_take_payload(h, bytes, (size_t)(end - bytes));
     }

@@ -157,7 +157,11 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
         return output_nomem(h);
     output_advance(h, FRAME_HEAD_LEN + fields_len);
     WEIR_PROBE2(request_first, h->host->id, s);
-    return s->is_joined && output_joined(h, s) != WEIR_OK ? output_nomem(h) : (ssize_t)len;
+    if (s->is_joined && output_joined(h, s) != WEIR_OK)
+        return output_nomem(h);
+    if ((frame[4] & NGHTTP2_FLAG_END_STREAM) != 0)
+        h2_conn_complete_stream(h, s);
+    return (ssize_t)len;
 }
 
 ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)

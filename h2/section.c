@@ -1,11 +1,14 @@
 /* See section.h. */
 #include "section.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "internal/limits.h"
 #include "mem.h"
 #include "session.h"
+
+static_assert(HPACK_OVERHEAD == LIMIT_FIELD_OVERHEAD, "fields are counted as entries are");
 
 #define REST_CAP_MIN 256 /* bytes: what is first taken for a field that is cut */
 
@@ -45,7 +48,7 @@ static void section_on_field(struct h2_conn *h, const struct hpack_entry *e)
 {
     struct section *s = &h->section;
     s->count++;
-    s->len += e->field.name.len + e->field.value.len + LIMIT_FIELD_OVERHEAD;
+    s->len += e->len;
     if (s->count > LIMIT_FIELDS_HARD || s->len > LIMIT_FIELD_BYTES_HARD)
         h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
     else if (s->stream != NULL && !message_take(&s->stream->message, e->kind))

@@ -6,7 +6,7 @@
 
 void send_window_init(struct send_window *w)
 {
-    *w = (struct send_window){0};
+    *w = (struct send_window){.initial = NGHTTP2_INITIAL_WINDOW_SIZE};
     list_init(&w->starved);
 }
 
@@ -18,8 +18,8 @@ int64_t send_window_left(const struct h2_conn *h)
 
 bool send_window_fits(const struct h2_stream *s, uint64_t len)
 {
-    int32_t own = nghttp2_session_get_stream_remote_window_size(s->h->ng, s->id);
-    return (int64_t)len <= send_window_left(s->h) && (int64_t)len <= own;
+    int64_t own = (int64_t)s->h->window.initial + (int64_t)s->window_granted;
+    return (int64_t)len <= send_window_left(s->h) && (int64_t)(s->body_sent + len) <= own;
 }
 
 void send_window_promise(struct h2_conn *h, uint32_t len)

@@ -21,6 +21,7 @@ struct h2_conn;
 struct h2_stream;
 
 struct send_window {
+    uint32_t initial;    /* of each stream: the peer's SETTINGS_INITIAL_WINDOW_SIZE */
     uint32_t hidden;     /* bytes that were sent and nghttp2 does not know of */
     uint32_t promised;   /* bytes of bodies whose HEADERS are still to be sent */
     struct list starved; /* streams that have more to send and find nothing left */

@@ -132,7 +132,10 @@ static enum weir_err stream_put(struct h2_stream *s, const struct hpack_entry *e
     case FIELD_METHOD: r->method = e->field.value; return WEIR_OK;
     case FIELD_SCHEME: r->scheme = e->field.value; return WEIR_OK;
     case FIELD_AUTHORITY: r->authority = e->field.value; return WEIR_OK;
-    case FIELD_PATH: r->path = e->field.value; return WEIR_OK;
+    case FIELD_PATH:
+        r->path = e->field.value;
+        r->path_memo = hpack_entry_memo(e);
+        return WEIR_OK;
     case FIELD_LENGTH: message_set_length(&s->message, e->field.value); break;
     case FIELD_PRIORITY: priority_parse(&s->priority, e->field.value); break;
     case FIELD_ORDINARY:
@@ -308,7 +311,7 @@ static bool stream_join(struct h2_stream *s)
 {
     struct h2_conn *h = s->h;
     uint64_t len = s->response.body_len;
-    if (len > LIMIT_DATA_FRAME || h->window.promised + len > LIMIT_JOINED_BODIES ||
+    if (BENCH_COPIES || len > LIMIT_DATA_FRAME || h->window.promised + len > LIMIT_JOINED_BODIES ||
         !send_window_fits(s, len))
         return false;
     enum weir_err err = response_body_read(&s->response, 0, (size_t)len, &s->ready);

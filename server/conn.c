@@ -47,9 +47,14 @@ static uint64_t conn_next_deadline(const struct conn *c)
     return pace < at ? pace : at;
 }
 
-/* The timer fires early rather than late: moving a deadline back costs nothing. */
+/*
+ * The timer fires early rather than late: moving a deadline back costs nothing.
+ * Invariant: what closes has no timer: it may be gone before that would fire.
+ */
 void conn_arm(struct conn *c)
 {
+    if (c->state == CONN_CLOSING)
+        return;
     uint64_t at = conn_next_deadline(c);
     if (at != PROTOCOL_NO_DEADLINE && (!timer_is_armed(&c->timer) || at < c->timer.due_ms))
         wheel_arm(&c->worker->wheel, &c->timer, at);
@@ -73,8 +78,7 @@ static void on_timer(struct timer *t)
         conn_on_result(c, c->protocol->timeout(c->session));
         worker_mark_dirty(c->worker, c);
     }
-    if (c->state != CONN_CLOSING)
-        conn_arm(c);
+    conn_arm(c);
 }
 
 void conn_on_told(struct io_sock *s, size_t unacknowledged)
@@ -210,6 +214,7 @@ enum weir_err conn_new(struct worker *w, const struct listener *l, int handle)
 void conn_on_closed(struct io_sock *s)
 {
     struct conn *c = container_of(s, struct conn, sock);
+    WEIR_ASSERT(c->state == CONN_CLOSING && !timer_is_armed(&c->timer));
     WEIR_PROBE1(conn_close, c->host.id);
     worker_remove(c->worker, c);
     if (c->session != NULL)

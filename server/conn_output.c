@@ -137,6 +137,8 @@ static void conn_check_maps(struct conn *c)
 
 void conn_flush(struct conn *c)
 {
+    if (c->state == CONN_CLOSING)
+        return;
     if (c->is_sending) {
         c->must_pull = true;
         conn_arm(c); /* what came in may have set a deadline */
@@ -159,8 +161,7 @@ void conn_flush(struct conn *c)
     } else if (c->state == CONN_FLUSHING) {
         conn_enter(c, c->peer_ended ? CONN_CLOSING : CONN_LINGERING);
     }
-    if (c->state != CONN_CLOSING)
-        conn_arm(c);
+    conn_arm(c);
 }
 
 /*

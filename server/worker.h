@@ -77,20 +77,20 @@ struct worker {
     struct list conns;     /* all connections */
     size_t conn_count;
     uint64_t next_id;
-    struct list dirty;         /* connections to be flushed in this turn, oldest first */
-    struct list handshakes;    /* connections whose handshake waits for its turn */
-    unsigned handshakes_now;   /* handshakes worked on in this turn */
+    struct list dirty;       /* connections to be flushed in this turn, oldest first */
+    struct list handshakes;  /* connections whose handshake waits for its turn */
+    unsigned handshakes_now; /* handshakes worked on in this turn */
+    bool is_crowded;         /* accepting is paused because connections_max is reached */
+    bool is_draining;
+    bool gives_up_fetches; /* waiting for them has ended */
+    bool is_warm;
     struct timer accept_timer; /* ends a pause of accepting */
     uint64_t accept_pause_ms;  /* length of the last pause; 0 when accepting works */
-    bool is_crowded;           /* paused because connections_max is reached */
     struct timer drain_timer;  /* ends the drain */
-    bool is_draining;
     struct timer fetch_timer;  /* ends waiting for fetches */
-    bool gives_up_fetches;     /* it has */
-    struct worker *abandoned;  /* the next one that has, left to the end of the process */
+    struct worker *abandoned;  /* the next one that gives up, left to the end of the process */
     struct fetcher fetcher;    /* io_fetch(), for those who know no loop */
     uint64_t warm_allocations; /* allocations when warm-up ended */
-    bool is_warm;
     struct worker_result result;
 };
 

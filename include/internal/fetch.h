@@ -10,6 +10,7 @@
 #ifndef INTERNAL_FETCH_H
 #define INTERNAL_FETCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,8 +22,9 @@ struct fetch {
     void *addr; /* pages of a map of fd: the first, */
     size_t len; /* and how many bytes */
     int fd;     /* Borrowed: to read those bytes from where the kernel cannot be asked for pages */
-    off_t offset; /* of addr in fd */
-    int result;   /* whoever carries it out */
+    off_t offset;  /* of addr in fd */
+    bool is_quick; /* it reads nothing: it need not wait behind those that do */
+    int result;    /* whoever carries it out */
     /* Over: f is the caller's again, who may start it anew. */
     void (*done)(struct fetch *f, int result);
 };

@@ -53,6 +53,9 @@
 /* threads of a worker that wait for disks: so many files on a disk that does not answer hold up
  * others that are not in memory either, and never those that are */
 #define LIMIT_HELPERS 8
+/* how many of these are kept for questions about names, which a disk may answer although it reads
+ * nothing: files in memory are asked about once in LIMIT_CACHE_FRESH_MS */
+#define LIMIT_HELPERS_QUICK 2
 /* ms from an end without delay, or of the drain, for which fetches under way are waited for; then
  * their threads are left to the end of the process */
 #define LIMIT_FETCH_END_MS 1000
@@ -157,7 +160,10 @@
 /* ms for which pages of a map that were in memory are taken to be there still; asking costs 1 to
  * 20 us per 512 KiB */
 #define LIMIT_RESIDENT_MS 1000
-/* bytes up to which a file is a copy in memory; a larger one is mapped */
+/* bytes up to which a file is a copy in memory; a larger one is mapped.  Measured, server CPU per
+ * request as a map against a copy: 1.9 at 1 KiB, 1.4 at 4, 1.15 at 10, 1.2 at 16 and 32, 1.05 at
+ * 64; above 16 KiB a copy gains less than the memory is worth, which the page cache has used
+ * already */
 #define LIMIT_SNAPSHOT_LEN ((size_t)16 * 1024)
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000

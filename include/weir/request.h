@@ -8,6 +8,7 @@
 #define WEIR_REQUEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "weir/err.h"
 #include "weir/str.h"
@@ -16,6 +17,15 @@
 struct weir_field {
     struct weir_str name;
     struct weir_str value;
+};
+
+/*
+ * Room for what a handler makes of a string, beside the string itself: zero at first, and as the
+ * handler left it when the same string comes again.  It may come with any request of the worker.
+ */
+struct weir_memo {
+    const void *ptr;
+    uint64_t stamp; /* tells the handler whether ptr still holds */
 };
 
 struct exchange_ops;
@@ -27,6 +37,7 @@ struct weir_request {
     struct weir_str path;      /* :path or request-target, still percent-encoded, with query */
     const struct weir_field *fields; /* in order of arrival, without pseudo-header fields */
     size_t field_count;
+    struct weir_memo *path_memo;    /* of path, if that is likely to come again; else NULL */
     const struct exchange_ops *ops; /* the protocol's way to answer; see response.h */
 };
 

@@ -25,15 +25,22 @@ struct fetch_queue {
     struct fetch *last;
 };
 
+enum { LANE_QUICK, LANE_OTHER, LANES }; /* the first that can go on goes first */
+
+struct lane {
+    struct fetch_queue queue; /* to be carried out */
+    unsigned queued;          /* how many those are */
+    unsigned busy;            /* threads that carry one out */
+    unsigned busy_max;        /* how many may */
+};
+
 struct helper {
     pthread_mutex_t lock;
-    pthread_cond_t has_work;     /* the queue is not empty, or this is the end */
-    struct io *io;               /* Borrowed */
-    struct fetch_queue queue;    /* to be carried out */
+    pthread_cond_t has_work; /* the queue is not empty, or this is the end */
+    struct io *io;           /* Borrowed */
+    struct lane lanes[LANES];
     struct fetch_queue finished; /* to be delivered */
     unsigned idle;               /* threads that wait for work */
-    unsigned busy;               /* that carry out a fetch */
-    unsigned queued;             /* fetches in the queue */
     bool is_ending;
     unsigned thread_count; /* the loop's thread alone */
     pthread_t threads[LIMIT_HELPERS];
@@ -87,26 +94,44 @@ static int pages_populate(const struct fetch *f)
     return errno == EINVAL ? pages_read(f) : -errno;
 }
 
+/* How many of a lane could be begun now. */
+static unsigned lane_ready(const struct lane *l)
+{
+    unsigned room = l->busy_max - l->busy;
+    return l->queued < room ? l->queued : room;
+}
+
+/* The lane that is to go on, or NULL. */
+static struct lane *helper_pick(struct helper *h)
+{
+    for (unsigned i = 0; i < LANES; i++) {
+        if (lane_ready(&h->lanes[i]) > 0)
+            return &h->lanes[i];
+    }
+    return NULL;
+}
+
 static void *helper_main(void *arg)
 {
     struct helper *h = arg;
     pthread_mutex_lock(&h->lock);
     for (;;) {
-        struct fetch *f = queue_take(&h->queue);
-        if (f == NULL && h->is_ending)
+        struct lane *l = helper_pick(h);
+        if (l == NULL && h->is_ending)
             break;
-        if (f == NULL) {
+        if (l == NULL) {
             h->idle++;
             pthread_cond_wait(&h->has_work, &h->lock);
             h->idle--;
             continue;
         }
-        h->queued--;
-        h->busy++;
+        struct fetch *f = queue_take(&l->queue);
+        l->queued--;
+        l->busy++;
         pthread_mutex_unlock(&h->lock);
         f->result = f->run != NULL ? f->run(f) : pages_populate(f);
         pthread_mutex_lock(&h->lock);
-        h->busy--;
+        l->busy--;
         queue_put(&h->finished, f);
         io_wake(h->io);
     }
@@ -114,10 +139,11 @@ static void *helper_main(void *arg)
     return NULL;
 }
 
-/* One more thread, if the queue is longer than those that wait can take at once. */
+/* One more thread, if there are fewer idle ones than fetches that could be begun. */
 static void helper_grow(struct helper *h)
 {
-    if (h->thread_count == LIMIT_HELPERS)
+    unsigned ready = lane_ready(&h->lanes[LANE_QUICK]) + lane_ready(&h->lanes[LANE_OTHER]);
+    if (h->thread_count == LIMIT_HELPERS || ready <= h->idle)
         return;
     /* Signals are for the threads that expect them. */
     sigset_t all;
@@ -135,9 +161,10 @@ static void helper_grow(struct helper *h)
 /* Without any thread the loop has to wait itself. */
 static void helper_run_here(struct helper *h)
 {
-    struct fetch *f;
-    while ((f = queue_take(&h->queue)) != NULL) {
-        h->queued--;
+    struct lane *l;
+    while ((l = helper_pick(h)) != NULL) {
+        struct fetch *f = queue_take(&l->queue);
+        l->queued--;
         f->result = f->run != NULL ? f->run(f) : pages_populate(f);
         queue_put(&h->finished, f);
     }
@@ -147,10 +174,10 @@ static void helper_run_here(struct helper *h)
 void helper_start(struct helper *h, struct fetch *f)
 {
     pthread_mutex_lock(&h->lock);
-    queue_put(&h->queue, f);
-    h->queued++;
-    if (h->queued > h->idle)
-        helper_grow(h);
+    struct lane *l = &h->lanes[f->is_quick ? LANE_QUICK : LANE_OTHER];
+    queue_put(&l->queue, f);
+    l->queued++;
+    helper_grow(h);
     if (h->thread_count == 0)
         helper_run_here(h);
     pthread_cond_signal(&h->has_work);
@@ -177,6 +204,8 @@ enum weir_err helper_new(struct io *io, struct helper **out)
     if (h == NULL)
         return WEIR_NOMEM;
     h->io = io;
+    h->lanes[LANE_QUICK].busy_max = LIMIT_HELPERS;
+    h->lanes[LANE_OTHER].busy_max = LIMIT_HELPERS - LIMIT_HELPERS_QUICK;
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->has_work, NULL);
     return WEIR_OK;
@@ -187,9 +216,14 @@ bool helper_free(struct helper *h)
     if (h == NULL)
         return true;
     pthread_mutex_lock(&h->lock);
-    bool is_stuck = h->busy > 0;
+    bool is_stuck = false;
     h->is_ending = true;
-    h->queue = (struct fetch_queue){0};
+    for (unsigned i = 0; i < LANES; i++) {
+        struct lane *l = &h->lanes[i];
+        is_stuck |= l->busy > 0;
+        l->queue = (struct fetch_queue){0};
+        l->queued = 0;
+    }
     pthread_cond_broadcast(&h->has_work);
     pthread_mutex_unlock(&h->lock);
     for (unsigned i = 0; i < h->thread_count; i++) {

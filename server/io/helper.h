@@ -4,7 +4,8 @@
  *
  *     helper_start ──▶ queue ──▶ a thread: run ──▶ finished ──▶ io_wake ──▶ helper_deliver: done
  *
- * Fetches begin in the order in which they were started, and end in any.
+ * Fetches begin in the order in which they were started, and end in any.  Quick ones overtake the
+ * others, which leave LIMIT_HELPERS_QUICK threads to them.
  * Thread: the loop's, all functions of this header; the rest is behind one lock.
  */
 #ifndef IO_HELPER_H

@@ -61,8 +61,9 @@ void stats_print(const struct stats_report *r, FILE *to)
     for (int i = 2; i <= 5; i++)
         fprintf(to, "%s\"%dxx\":%" PRIu64, i > 2 ? "," : "", i, s->responses[i]);
     fprintf(to,
-            "},\"streams\":{\"reset\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"lost\":%" PRIu64 "},",
-            s->streams_reset, s->streams_refused, s->bodies_lost);
+            "},\"streams\":{\"reset\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"lost\":%" PRIu64
+            "},\"fetches\":%" PRIu64 ",",
+            s->streams_reset, s->streams_refused, s->bodies_lost, s->fetches);
     fprintf(to, "\"body\":{\"mapped\":%" PRIu64 ",\"pooled\":%" PRIu64 ",\"copied\":%" PRIu64 "},",
             s->body_mapped, s->body_pooled, s->body_copied);
     fprintf(to, "\"bytes\":{\"sent\":%" PRIu64 ",\"received\":%" PRIu64 "},\"calls\":{",

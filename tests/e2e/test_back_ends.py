@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import sandbox, tools
+from harness import namespaces, sandbox, tools
 from harness.server import Server, binary, is_sanitized
 from harness.transport import Cleartext, open_tcp
 from harness.wire import Wire
@@ -166,3 +166,30 @@ def test_over_loopback_auto_leaves_pages_alone(run, uring):
         wire.get("/large.bin")
     server.stop()
     assert server.stats["zero_copy"] == {"sends": 0, "copied": 0, "notices": 0}
+
+
+@pytest.mark.parametrize("listen, scheme", [("-l", "http"), ("-s", "https")])
+def test_to_another_host_pages_are_sent_themselves(run, uring, tree, listen, scheme):
+    """Over a cable between two network namespaces, whose far end copies what it is given: so `on`
+    goes on, and `auto` stops when it is told."""
+    try:
+        cable = namespaces.Cable()
+    except namespaces.Unavailable as why:
+        pytest.skip(f"no network namespaces: {why}")
+    counts = {}
+    with cable:
+        for zero_copy in ("on", "auto", "off"):
+            server = run("--io", "uring", "--zero-copy", zero_copy, within=cable.server,
+                         listen=(listen, f"{namespaces.SERVER_ADDRESS}:0"))
+            url = f"{server.addresses[0].rstrip('/')}/large.bin"
+            got = subprocess.run([*cable.client, "curl", "-sk", url], capture_output=True,
+                                 timeout=60)
+            assert url.startswith(scheme) and got.stdout == tree.files["large.bin"]
+            server.stop()
+            counts[zero_copy] = server.stats["zero_copy"]
+
+    for count in counts.values():
+        assert count["copied"] <= count["sends"] <= count["notices"]
+    assert counts["off"]["sends"] == 0
+    assert counts["auto"]["sends"] > 0
+    assert counts["on"]["sends"] > counts["auto"]["sends"] or counts["auto"]["copied"] == 0

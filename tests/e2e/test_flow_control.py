@@ -201,6 +201,20 @@ def test_a_connection_cut_mid_body_frees_everything(server, tree, how):
     assert server.stats["connections"]["accepted"] == 41
 
 
+def test_who_asks_once_more_and_leaves_while_output_waits(server):
+    """What came and the reset are found in one turn: nothing may be started for the connection."""
+    for _ in range(5):
+        wire = wide_open(server, receive_buffer=4096)
+        stream = wire.request("/big.bin")
+        wire.wait(lambda: stream in wire.responses and wire.responses[stream].body)
+        server.pause()
+        wire.send(frames.ping())
+        wire.abort()
+        server.resume()
+        with Wire.connect(server) as other:
+            assert other.get("/one.bin").body == b"x"
+
+
 def test_a_half_closed_connection_gets_its_response_to_the_end(server, transport):
     if transport.name == "tls":
         pytest.skip("a FIN without close_notify is a cut connection (RFC 8446 6.1)")

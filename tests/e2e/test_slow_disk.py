@@ -12,10 +12,10 @@ import pytest
 
 from harness import frames
 from harness.frames import Error
+from harness.line import Line
 from harness.slow_disk import LOOKUP, OPEN, READ, SlowDisk
 from harness.tree import MIB, content
 from harness.wire import PATIENCE, Wire
-from test_http1 import Line
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/fuse"),
                                 reason="mounting a file system is not permitted here")
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/fu
 HOT = {"hot.txt": content(1000), "hot.bin": content(3 * MIB)}
 COLD = {"cold.txt": content(5000, seed=1), "cold.bin": content(3 * MIB, seed=2),
         "huge.bin": content(9 * MIB + 17, seed=3)}
-HELPERS = 8  # LIMIT_HELPERS
+HELPERS = 6  # LIMIT_HELPERS - LIMIT_HELPERS_QUICK
 
 
 @pytest.fixture
@@ -43,12 +43,13 @@ def slow(start, disk):
         for name, body in HOT.items():
             assert wire.get(f"/{name}").body == body
     yield server
+    disk.release_all()
     server.stop()  # before the disk goes
 
 
 def check_hot(server, *wires):
     """Hot files come at once, on these connections and on others of both protocols."""
-    with Wire.connect(server) as fresh, Line(server) as line:
+    with Wire.connect(server) as fresh, Line.connect(server) as line:
         for wire in (*wires, fresh):
             for name, body in HOT.items():
                 response = wire.get(f"/{name}")
@@ -79,7 +80,7 @@ def test_what_waits_holds_up_nobody(slow, disk, name, what):
 @pytest.mark.parametrize("what", [LOOKUP, OPEN, READ])
 def test_the_same_by_http_1(slow, disk, name, what):
     disk.hold(name, what)
-    with Line(slow) as line:
+    with Line.connect(slow) as line:
         line.send(f"GET /{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(),
                   b"GET /hot.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
         disk.wait_for(name, what)
@@ -111,6 +112,7 @@ def test_a_disk_that_answers_nothing_holds_up_no_file_in_memory(slow, disk):
         streams = {name: wire.request(f"/{name}") for name in names}
         for name in names[:HELPERS]:
             disk.wait_for(name)
+        time.sleep(1)  # what is in memory is looked at again
         check_hot(slow, wire)
         for name in names:
             disk.release(name)
@@ -148,7 +150,7 @@ def test_ranges_wait_for_their_own_bytes(slow, disk):
 @pytest.mark.parametrize("name", ["cold.txt", "cold.bin"])
 def test_a_disk_error_before_the_response_is_a_500(slow, disk, name):
     disk.fail(name)
-    with Wire.connect(slow) as wire, Line(slow) as line:
+    with Wire.connect(slow) as wire, Line.connect(slow) as line:
         assert wire.get(f"/{name}").status == 500
         line.send(f"GET /{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert line.read()[0] == 500
@@ -170,7 +172,7 @@ def test_a_disk_error_within_a_response_resets_it(slow, disk):
 
 def test_a_disk_error_within_a_response_cuts_http_1(slow, disk):
     disk.fail("huge.bin", offset=6 * MIB)
-    with Line(slow) as line:
+    with Line.connect(slow) as line:
         line.send(b"GET /huge.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
         with pytest.raises(AssertionError, match="ended within a body"):
             line.read()
@@ -198,7 +200,7 @@ def test_connections_that_go_while_they_wait(slow, disk, name, what):
     disk.hold(name, what)
     with contextlib.ExitStack() as stack:
         gone = [Wire.connect(slow) for _ in range(3)]
-        line = stack.enter_context(Line(slow))
+        line = stack.enter_context(Line.connect(slow))
         line.send(f"GET /{name} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         for wire in gone:
             wire.request(f"/{name}")

@@ -75,12 +75,15 @@ static bool agrees(const struct model_file *m)
            weir_str_eq(fake_field(&fake, "content-length"), str_of(length));
 }
 
+static struct weir_memo memos[NAMES]; /* of the paths */
+
 /* The answer shows what is on disk; within the time of freshness it may be what was there before.
  */
 static void check(size_t i)
 {
     char target[16];
     target_of(i, target);
+    fake.request.path_memo = i % 4 == 0 ? NULL : &memos[i]; /* as if its path came again */
     fake_get(&fake, target);
     bool may_be_old = fake.clock.now_ms - models[i].changed_ms < LIMIT_CACHE_FRESH_MS;
     if (!agrees(&models[i]) && !(may_be_old && agrees(&olds[i])))
@@ -193,6 +196,54 @@ static void what_is_kept_stays_within_its_bounds(void **state)
     fake_deinit(&fake);
 }
 
+/* A memo stands for the path that it came with, for as long as nothing was dropped. */
+static void a_memo_saves_the_lookup_until_it_could_be_wrong(void **state)
+{
+    (void)state;
+    struct weir_memo memo = {0};
+    fake_init(&fake);
+    fake_put(&fake, "a", "first");
+    fake_put(&fake, "b", "other");
+    fake_open(&fake, (struct files_config){0});
+    fake.request.path_memo = &memo;
+    fake_get(&fake, "/a");
+    fake_get(&fake, "/a"); /* found by its path: remembered */
+    fake_get(&fake, "/b"); /* no lookup is made: the path is not looked at */
+    assert_body(&fake, "first");
+
+    fake.request.path_memo = NULL;
+    fake_get(&fake, "/b");
+    fake_put(&fake, "b", "");
+    char path[512];
+    fake_path(&fake, "b", path);
+    unlink(path);
+    fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+    assert_int_equal(fake_get(&fake, "/b")->status, 404); /* an entry has gone */
+    fake.request.path_memo = &memo;
+    assert_int_equal(fake_get(&fake, "/b")->status, 404);
+    assert_int_equal(fake_get(&fake, "/a")->status, 200);
+    assert_body(&fake, "first");
+    fake_deinit(&fake);
+}
+
+/* What it remembers is fresh, or is looked at like any other. */
+static void a_memo_never_keeps_what_has_changed(void **state)
+{
+    (void)state;
+    struct weir_memo memo = {0};
+    fake_init(&fake);
+    fake_put(&fake, "a", "one");
+    fake_open(&fake, (struct files_config){0});
+    fake.request.path_memo = &memo;
+    fake_get(&fake, "/a");
+    fake_get(&fake, "/a");
+    fake_put(&fake, "a", "longer");
+    fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+    fake_get(&fake, "/a");
+    assert_body(&fake, "longer");
+    fake_deinit(&fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +252,8 @@ int main(void)
         cmocka_unit_test(an_unchanged_file_is_looked_at_and_kept),
         cmocka_unit_test(what_is_kept_stays_within_its_bounds),
         cmocka_unit_test(a_file_in_demand_stays_while_others_pass_through),
+        cmocka_unit_test(a_memo_saves_the_lookup_until_it_could_be_wrong),
+        cmocka_unit_test(a_memo_never_keeps_what_has_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,7 @@
 static struct fake fake;
 static struct rng rng;
 static unsigned cold_percent; /* how often something is said not to be in memory */
+static bool is_stranger;      /* to all files: the kernel does not tell what of them is in memory */
 
 static bool is_cold(void)
 {
@@ -40,8 +41,24 @@ ssize_t __wrap_preadv2(int fd, const struct iovec *iov, int count, off_t at, int
 long __real_syscall(long number, long a, long b, long c, long d);
 long __wrap_syscall(long number, long a, long b, long c, long d);
 
+uid_t __real_geteuid(void);
+uid_t __wrap_geteuid(void);
+int __real_faccessat(int fd, const char *path, int mode, int flags);
+int __wrap_faccessat(int fd, const char *path, int mode, int flags);
+
+uid_t __wrap_geteuid(void)
+{
+    return __real_geteuid() + is_stranger;
+}
+
+int __wrap_faccessat(int fd, const char *path, int mode, int flags)
+{
+    return is_stranger ? -1 : __real_faccessat(fd, path, mode, flags);
+}
+
 int __wrap_mincore(void *addr, size_t len, unsigned char *vec)
 {
+    assert_false(is_stranger); /* it would not be told the truth */
     int rv = __real_mincore(addr, len, vec);
     if (is_cold())
         vec[rng_below(&rng, len / 4096 + 1) % ((len + 4095) / 4096)] = 0;
@@ -351,6 +368,15 @@ static void windows_come_and_go(void **state)
     run("windows", (struct files_config){.mapped_bytes = WINDOW_LEN}, 1500);
 }
 
+static void strangers_find_out_by_reading(void **state)
+{
+    (void)state;
+    cold_percent = 30;
+    is_stranger = true;
+    run("stranger", (struct files_config){0}, 1500);
+    is_stranger = false;
+}
+
 static void without_openat2_every_open_is_off_the_loop(void **state)
 {
     (void)state;
@@ -461,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_is_cold_bodies_are_whole),
         cmocka_unit_test(windows_come_and_go),
+        cmocka_unit_test(strangers_find_out_by_reading),
         cmocka_unit_test(without_openat2_every_open_is_off_the_loop),
         cmocka_unit_test(what_is_sent_is_fetched_and_the_next_chunk_ahead),
         cmocka_unit_test(what_was_seen_in_memory_is_not_asked_for_again),

@@ -394,6 +394,55 @@ static void entries_live_on_for_those_who_hold_them(void **state)
     fixture_deinit(&f);
 }
 
+/* The entry of a block of one field. */
+static const struct hpack_entry *decode_one(struct fixture *f, const char *hex)
+{
+    const struct hex block = hex_read(hex);
+    const uint8_t *at = block.bytes;
+    const struct hpack_entry *e;
+    hpack_decoder_begin(&f->decoder);
+    assert_int_equal(hpack_decode(&f->decoder, &at, block.bytes + block.len, &e), WEIR_OK);
+    assert_ptr_equal(at, block.bytes + block.len);
+    return e;
+}
+
+/* Clients do not add :path to the table: a path that comes again is the same entry all the same. */
+static void literals_that_come_again_are_one_entry(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hex;
+        bool is_remembered;
+    } cases[] = {
+        {"04042f616263", true},  /* :path, as it is */
+        {"0483609d29", true},    /* :path, in Huffman code */
+        {"14042f616263", false}, /* never to be added */
+        {"0f10036d6173", false}, /* a name of beyond 14 */
+        {"0001610162", false},   /* a name of its own */
+        {"040161", false},       /* too short to be worth it */
+        {"04372f616263646566676869"
+         "2f616263646566676869"
+         "2f616263646566676869"
+         "2f616263646566676869"
+         "2f616263646566676869"
+         "2f61626364",
+         false}, /* too long */
+    };
+    for (size_t i = 0; i < LEN_OF(cases); i++) {
+        struct fixture f;
+        fixture_init(&f);
+        const struct hpack_entry *first = decode_one(&f, cases[i].hex);
+        const struct hpack_entry *again = decode_one(&f, cases[i].hex);
+        if ((first == again) != cases[i].is_remembered)
+            fail_msg("%s", cases[i].hex);
+        assert_true(weir_str_eq(first->field.value, again->field.value));
+        assert_true(weir_str_eq(first->field.name, again->field.name));
+        hpack_entry_unref(first);
+        hpack_entry_unref(again);
+        fixture_deinit(&f);
+    }
+}
+
 /* However the entries are cut, the table takes no more than a small multiple of its size. */
 static void the_table_takes_bounded_memory(void **state)
 {
@@ -430,6 +479,7 @@ int main(void)
         cmocka_unit_test(strings_of_any_bits_decode_as_nghttp2_decodes_them),
         cmocka_unit_test(blocks_of_an_encoder_give_its_fields_in_any_pieces),
         cmocka_unit_test(entries_live_on_for_those_who_hold_them),
+        cmocka_unit_test(literals_that_come_again_are_one_entry),
         cmocka_unit_test(the_table_takes_bounded_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 #include "mem.h"
 
 #define FETCHES (4 * LIMIT_HELPERS)
+#define WAITING (LIMIT_HELPERS - LIMIT_HELPERS_QUICK)
 
 /* A gate that a fetch waits at. */
 struct gate {
@@ -156,11 +157,11 @@ static void one_thread_takes_them_in_order(void **state)
     (void)state;
     struct gate shut;
     struct gate last;
-    struct gated slow[LIMIT_HELPERS];
+    struct gated slow[WAITING];
     struct gated next[FETCHES];
     gate_init(&shut);
     gate_init(&last);
-    for (int i = 0; i < LIMIT_HELPERS; i++)
+    for (int i = 0; i < WAITING; i++)
         gated_start(&slow[i], i == 0 ? &shut : &last);
     for (int i = 0; i < FETCHES; i++)
         gated_start(&next[i], &shut);
@@ -170,6 +171,35 @@ static void one_thread_takes_them_in_order(void **state)
     for (int i = 0; i < FETCHES; i++)
         assert_int_equal(next[i].rank, i + 1);
     gate_open(&last);
+    while (io->fetches > 0)
+        turn();
+}
+
+static void quick_ones_do_not_wait_behind_others(void **state)
+{
+    (void)state;
+    struct gate shut;
+    struct gate open;
+    struct gated slow[FETCHES];
+    struct gated quick[FETCHES];
+    gate_init(&shut);
+    gate_init(&open);
+    gate_open(&open);
+    for (int i = 0; i < FETCHES; i++)
+        gated_start(&slow[i], &shut);
+    for (int i = 0; i < FETCHES; i++) {
+        quick[i] = (struct gated){
+            .fetch = {.run = gated_run, .done = gated_done, .is_quick = true},
+            .gate = &open,
+            .rank = -1,
+        };
+        io_fetch(io, &quick[i].fetch);
+    }
+    while (done_count < FETCHES)
+        turn();
+    for (int i = 0; i < FETCHES; i++)
+        assert_int_equal(slow[i].rank, -1);
+    gate_open(&shut);
     while (io->fetches > 0)
         turn();
 }
@@ -249,12 +279,17 @@ static void pages_beyond_the_end_are_an_error(void **state)
 static void one_that_never_ends_is_given_up(void **state)
 {
     (void)state;
-    static struct gate shut; /* to the end of the process */
-    static struct gated stuck;
-    static struct gated behind;
-    gate_init(&shut);
-    gated_start(&stuck, &shut);
-    gated_start(&behind, &shut);
+    static struct stuck {
+        struct gate shut;
+        struct gated first;
+        struct gated behind;
+    } runs[8]; /* to the end of the process, one for each run */
+    static size_t run_count;
+    struct stuck *run = &runs[run_count++];
+    assert_in_range(run_count, 1, sizeof(runs) / sizeof(runs[0]));
+    gate_init(&run->shut);
+    gated_start(&run->first, &run->shut);
+    gated_start(&run->behind, &run->shut);
     io_free(io);
     io = NULL;
     assert_int_equal(done_count, 0);
@@ -265,6 +300,7 @@ static void one_that_never_ends_is_given_up(void **state)
 #define TESTS(backend)                                                                             \
     TEST(one_that_waits_holds_up_no_other, backend),                                               \
         TEST(one_thread_takes_them_in_order, backend),                                             \
+        TEST(quick_ones_do_not_wait_behind_others, backend),                                       \
         TEST(a_completion_may_start_the_next, backend), TEST(pages_become_resident, backend),      \
         TEST(pages_beyond_the_end_are_an_error, backend),                                          \
         TEST(one_that_never_ends_is_given_up, backend)

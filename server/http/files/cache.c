@@ -63,7 +63,7 @@ struct cache {
     struct entry **buckets;     /* Own: chains by hash */
     size_t mask;                /* buckets - 1 */
     uint64_t seed;              /* of the hash: a peer cannot aim at one bucket */
-    uint64_t epoch;             /* see cache_epoch() */
+    uint64_t epoch;             /* see cache_epoch(); also the stamp of memos that hold */
     struct ring rings[KINDS];
     struct openings openings;
     struct opening *pending; /* Borrowed: what cache_get() last said CACHE_WAITS for */
@@ -115,7 +115,8 @@ enum weir_err cache_new(const struct file_env *env, const struct clock *clock,
         buckets *= 2;
     c->mask = buckets - 1;
     if (getrandom(&c->seed, sizeof(c->seed), 0) != sizeof(c->seed))
-        c->seed = (uintptr_t)c; /* chains may then be guessed; nothing breaks */
+        c->seed = (uintptr_t)c;                  /* chains may then be guessed; nothing breaks */
+    c->epoch = hash_fold(c->seed, (uintptr_t)c); /* none of another cache's */
     c->buckets = calloc(buckets, sizeof(struct entry *));
     if (c->buckets == NULL || openings_init(&c->openings, env) != WEIR_OK) {
         cache_free(c);
@@ -215,12 +216,23 @@ static bool entry_is_recent(const struct cache *c, const struct entry *e)
     return c->clock->now_ms - e->checked_ms < LIMIT_CACHE_FRESH_MS;
 }
 
-struct resource *cache_find(struct cache *c, struct weir_str raw)
+/* The entry of a path that needs no decoding, or NULL. */
+static struct entry *cache_find_plain(struct cache *c, struct weir_str raw, struct weir_memo *memo)
 {
-    if (raw.len == 0)
+    if (memo != NULL && memo->ptr != NULL && memo->stamp == c->epoch)
+        return (struct entry *)(uintptr_t)memo->ptr; /* no entry has gone since */
+    struct entry *e = raw.len == 0 ? NULL : cache_lookup(c, raw, hash_path(c->seed, raw));
+    if (e == NULL || !e->is_plain)
         return NULL;
-    struct entry *e = cache_lookup(c, raw, hash_path(c->seed, raw));
-    if (e == NULL || !e->is_plain || !e->is_filled || !entry_is_recent(c, e))
+    if (memo != NULL)
+        *memo = (struct weir_memo){e, c->epoch};
+    return e;
+}
+
+struct resource *cache_find(struct cache *c, struct weir_str raw, struct weir_memo *memo)
+{
+    struct entry *e = cache_find_plain(c, raw, memo);
+    if (e == NULL || !e->is_filled || !entry_is_recent(c, e))
         return NULL;
     e->node.is_used = true;
     return &e->resource;

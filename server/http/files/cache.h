@@ -6,6 +6,10 @@
  * the ones by descriptors, the others by memory.  That a path leads nowhere is remembered for as
  * long.
  *
+ * Why not inotify(7): it does not tell of stores into maps, of changes by another hard link, behind
+ * a symbolic link or on another machine, so the looks would have to stay.  They cost each file in
+ * demand one system call per second, four where it may have siblings.
+ *
  * What may have to wait for a disk is done off the loop (look.h); whoever asked is woken then, and
  * asks again.
  *
@@ -42,10 +46,11 @@ void cache_free(struct cache *c);
 
 /*
  * The resource at a path that is still encoded, if it is known, fresh, and needs no decoding; else
- * NULL.  Costs one hash and one comparison.
+ * NULL.  Costs one hash and one comparison; not even those if the path has a memo, which may be
+ * NULL, and was found before.
  * Borrowed: true until the next call on the cache.
  */
-struct resource *cache_find(struct cache *c, struct weir_str raw);
+struct resource *cache_find(struct cache *c, struct weir_str raw, struct weir_memo *memo);
 
 /* Not a status: whoever asked is to wait, and to ask again. */
 #define CACHE_WAITS ROOT_WAITS

@@ -273,7 +273,7 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
                            struct file **out)
 {
     struct weir_str target = r->path;
-    struct resource *resource = cache_find(f->cache, target);
+    struct resource *resource = cache_find(f->cache, target, r->path_memo);
     if (resource != NULL) {
         unsigned status = files_choose(f, r, resource, out);
         if (status != 0)

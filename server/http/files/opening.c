@@ -10,6 +10,7 @@ enum weir_err openings_init(struct openings *all, const struct file_env *env)
 {
     all->env = env;
     list_init(&all->queue);
+    list_init(&all->quick);
     all->looks = calloc(OPENINGS_MAX + 1, sizeof(*all->looks));
     if (all->looks == NULL)
         return WEIR_NOMEM;
@@ -60,16 +61,28 @@ static int on_run(struct fetch *f)
 
 static void on_done(struct fetch *f, int result);
 
+/* Who is to have one of the looks that are free, or NULL. */
+static struct list *openings_first(const struct openings *all)
+{
+    struct list *link = NULL;
+    if (all->free_count > 0)
+        link = list_first(&all->quick);
+    if (link == NULL && all->free_count > LIMIT_HELPERS_QUICK)
+        link = list_first(&all->queue);
+    return link;
+}
+
 /* Give out the looks that are free. */
 static void openings_advance(struct openings *all)
 {
     struct list *link;
-    while (all->free_count > 0 && (link = list_first(&all->queue)) != NULL) {
+    while ((link = openings_first(all)) != NULL) {
         struct opening *o = container_of(link, struct opening, link);
         list_remove(link);
         o->look = all->free[--all->free_count];
         look_init(o->look, all->env->root);
-        o->fetch = (struct fetch){.run = on_run, .done = on_done};
+        o->fetch =
+            (struct fetch){.run = on_run, .done = on_done, .is_quick = o->kind == OPENING_STAT};
         all->env->root->stats->fetches++;
         all->env->fetcher->start(all->env->fetcher, &o->fetch);
     }
@@ -91,6 +104,6 @@ static void on_done(struct fetch *f, int result)
 
 void opening_start(struct opening *o)
 {
-    list_append(&o->all->queue, &o->link);
+    list_append(o->kind == OPENING_STAT ? &o->all->quick : &o->all->queue, &o->link);
     openings_advance(o->all);
 }

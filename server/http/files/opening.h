@@ -17,7 +17,7 @@
 #include "negotiate.h"
 #include "waiter.h"
 
-/* As many looks are under way as threads can be busy with them. */
+/* As many looks are under way as threads can be busy with them, and some only if they are quick. */
 #define OPENINGS_MAX LIMIT_HELPERS
 
 enum opening_kind {
@@ -46,8 +46,9 @@ struct opening {
 /* Those of one worker. */
 struct openings {
     const struct file_env *env; /* Borrowed */
-    struct list queue;
-    struct look *looks; /* Own: OPENINGS_MAX, and one for the loop */
+    struct list queue;          /* those that wait for a look */
+    struct list quick;          /* the same, of kind OPENING_STAT */
+    struct look *looks;         /* Own: OPENINGS_MAX, and one for the loop */
     struct look *free[OPENINGS_MAX];
     unsigned free_count;
 };

@@ -53,14 +53,14 @@ class Server:
     a system call's number and the errno that it shall fail with; `cgroup` is the folder of one."""
 
     def __init__(self, directory, transport, options=(), listen=None, descriptors=None,
-                 refused=None, pinned=False, cgroup=None):
+                 refused=None, pinned=False, cgroup=None, within=()):
         self.transport = transport
         self.stats = None
         self._log = tempfile.TemporaryFile(prefix="weir-log-")
         self._out = b""
         listen = transport.listen if listen is None else listen
         pin = () if pinned else ("--no-pin",)
-        self.command = [str(binary()), "--stats", *pin, "--io", back_end(), *listen, *options,
+        self.command = [*within, str(binary()), "--stats", *pin, "--io", back_end(), *listen, *options,
                         str(directory)]
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,

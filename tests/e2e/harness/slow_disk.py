@@ -82,6 +82,12 @@ class SlowDisk:
         for request in waiting:
             self._answer(*request)
 
+    def release_all(self):
+        with self._lock:
+            held = list(self._held)
+        for name, what in held:
+            self.release(name, what)
+
     def fail(self, name, error=errno.EIO, offset=0):
         """Reads of it end with that errno from that offset on; 0: no more."""
         with self._lock:
