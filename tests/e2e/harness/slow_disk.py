@@ -32,6 +32,7 @@ FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, DESTROY = 25, 26, 27, 29, 36, 38
 BATCH_FORGET = 42
 ROOT = 1
 FOPEN_KEEP_CACHE = 2
+PARALLEL_DIROPS = 1 << 18  # else a name that waits locks its directory
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -154,8 +155,8 @@ class SlowDisk:
 
     def _answer(self, unique, opcode, node, name, body):
         if opcode == INIT:
-            self._reply(unique, struct.pack("<IIIIHHIIHH", 7, 31, 131072, 0, 16, 12, MAX_WRITE,
-                                            1, 0, 0) + bytes(32))
+            self._reply(unique, struct.pack("<IIIIHHIIHH", 7, 31, 131072, PARALLEL_DIROPS, 16, 12,
+                                            MAX_WRITE, 1, 0, 0) + bytes(32))
         elif opcode == LOOKUP:
             self._reply_to_lookup(unique, name)
         elif opcode == GETATTR:
