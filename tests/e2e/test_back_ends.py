@@ -135,13 +135,14 @@ def test_a_full_file_table_pauses_accepting(run, uring, tree):
     assert server.stats["connections"]["accept_pauses"] > 0
 
 
-def test_a_request_costs_less_than_a_third_of_a_system_call(run, uring):
+def test_a_request_costs_less_than_half_a_system_call(run, uring):
+    """Less still when the server is busy: then more completions come with each call."""
     server = run("--io", "uring")
     tools.h2load(server, "/small.txt", requests=20_000, clients=50, streams=1)
     server.stop()
     if is_sanitized():
         pytest.skip("a client that is faster than the server leaves it little to gather")
-    assert sum(server.stats["calls"].values()) / server.stats["requests"] <= 0.3
+    assert sum(server.stats["calls"].values()) / server.stats["requests"] <= 0.5
 
 
 @pytest.mark.parametrize("listen", ["-l", "-s"])
