@@ -90,7 +90,8 @@ struct load {
     bool is_tls;
     bool is_resuming;
     bool is_batched;
-    bool is_held; /* the connections stay open until standard input ends */
+    bool is_waiting; /* for a line on standard input, when all are connected */
+    bool is_held;    /* the connections stay open until standard input ends */
     uint16_t port;
     struct target *targets;
     size_t target_count;
@@ -110,6 +111,7 @@ struct load {
     bool is_started;
     uint64_t start_ns;
     uint64_t end_ns;
+    uint64_t start_cpu_ns; /* our own run time when the requests began */
     uint64_t issued;
     uint64_t done;
     uint64_t bytes;
@@ -122,6 +124,7 @@ struct load {
 
 __attribute__((noreturn, format(printf, 1, 2))) void load_fail(const char *format, ...);
 uint64_t load_now_ns(void);
+uint64_t load_cpu_ns(void); /* run time of this program */
 
 void run(struct load *l);
 /* A link has come up, or has room again: ask for what is due. */

@@ -31,6 +31,7 @@ static const char usage[] =
     "  --batch              a connection asks again when all of its streams are answered\n"
     "  --per-connection N   then close it and open another;  --resume: with the ticket of the "
     "last\n"
+    "  --wait               say so when all are connected, and ask when a line is read\n"
     "  --hold               one request per connection, then idle until standard input ends\n"
     "  --log FILE           latencies, as 64-bit numbers of nanoseconds\n";
 
@@ -210,6 +211,7 @@ static void print_percentiles(const char *name, uint64_t *values, uint64_t count
 
 static void report(struct load *l, const char *log)
 {
+    double cpu = (double)(load_cpu_ns() - l->start_cpu_ns) / 1e9;
     if (log != NULL) {
         FILE *out = fopen(log, "wb");
         if (out == NULL || fwrite(l->latency_ns, 8, l->recorded, out) != l->recorded ||
@@ -217,9 +219,10 @@ static void report(struct load *l, const char *log)
             load_fail("cannot write %s", log);
     }
     const char *suite = l->links[0].ssl != NULL ? SSL_get_cipher_name(l->links[0].ssl) : "";
-    printf("{\"error\": null, \"requests\": %llu, \"seconds\": %.6f, \"bytes\": %llu,"
+    printf("{\"error\": null, \"requests\": %llu, \"seconds\": %.6f, \"cpu_seconds\": %.6f,"
+           " \"bytes\": %llu,"
            " \"connections\": %llu, \"resumed\": %llu, \"suite\": \"%s\"",
-           (unsigned long long)l->done, (double)(l->end_ns - l->start_ns) / 1e9,
+           (unsigned long long)l->done, (double)(l->end_ns - l->start_ns) / 1e9, cpu,
            (unsigned long long)l->bytes, (unsigned long long)l->connects,
            (unsigned long long)l->resumed, suite);
     print_percentiles("latency_us", l->latency_ns, l->recorded);
@@ -249,23 +252,37 @@ enum {
     BATCH,
     PER_CONNECTION,
     RESUME,
+    WAIT,
     HOLD,
     LOG
 };
 
 static const struct option options[] = {
-    {"root", 1, NULL, ROOT},       {"path", 1, NULL, PATH},
-    {"paths", 1, NULL, PATHS},     {"suffix", 1, NULL, SUFFIX},
-    {"body", 1, NULL, BODY},       {"pattern", 1, NULL, PATTERN},
-    {"shuffle", 1, NULL, SHUFFLE}, {"field", 1, NULL, FIELD},
-    {"status", 1, NULL, STATUS},   {"http1", 0, NULL, HTTP1},
-    {"tls", 0, NULL, TLS},         {"suite", 1, NULL, SUITE},
-    {"group", 1, NULL, GROUP},     {"connections", 1, NULL, CONNECTIONS},
-    {"streams", 1, NULL, STREAMS}, {"requests", 1, NULL, REQUESTS},
-    {"rate", 1, NULL, RATE},       {"skip", 1, NULL, SKIP},
-    {"batch", 0, NULL, BATCH},     {"per-connection", 1, NULL, PER_CONNECTION},
-    {"resume", 0, NULL, RESUME},   {"hold", 0, NULL, HOLD},
-    {"log", 1, NULL, LOG},         {NULL, 0, NULL, 0},
+    {"root", 1, NULL, ROOT},
+    {"path", 1, NULL, PATH},
+    {"paths", 1, NULL, PATHS},
+    {"suffix", 1, NULL, SUFFIX},
+    {"body", 1, NULL, BODY},
+    {"pattern", 1, NULL, PATTERN},
+    {"shuffle", 1, NULL, SHUFFLE},
+    {"field", 1, NULL, FIELD},
+    {"status", 1, NULL, STATUS},
+    {"http1", 0, NULL, HTTP1},
+    {"tls", 0, NULL, TLS},
+    {"suite", 1, NULL, SUITE},
+    {"group", 1, NULL, GROUP},
+    {"connections", 1, NULL, CONNECTIONS},
+    {"streams", 1, NULL, STREAMS},
+    {"requests", 1, NULL, REQUESTS},
+    {"rate", 1, NULL, RATE},
+    {"skip", 1, NULL, SKIP},
+    {"batch", 0, NULL, BATCH},
+    {"per-connection", 1, NULL, PER_CONNECTION},
+    {"resume", 0, NULL, RESUME},
+    {"wait", 0, NULL, WAIT},
+    {"hold", 0, NULL, HOLD},
+    {"log", 1, NULL, LOG},
+    {NULL, 0, NULL, 0},
 };
 
 /* What the options say that is not in struct load. */
@@ -308,6 +325,7 @@ static void take_option(struct load *l, struct words *w, int option)
     case BATCH: l->is_batched = true; return;
     case PER_CONNECTION: l->per_connection = (unsigned)strtoul(optarg, NULL, 10); return;
     case RESUME: l->is_resuming = true; return;
+    case WAIT: l->is_waiting = true; return;
     case HOLD: l->is_held = true; return;
     case LOG: w->log = optarg; return;
     default: fail_usage();

@@ -19,11 +19,21 @@
 #define HELD_AT_ONCE 4
 #define PATIENCE_NS 30000000000ULL /* without a single answer */
 
-uint64_t load_now_ns(void)
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+}
+
+uint64_t load_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t load_cpu_ns(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 uint64_t run_due_ns(const struct load *l, uint64_t number)
@@ -100,9 +110,21 @@ void run_closed(struct link *k)
         link_open(k);
 }
 
+/* Until then nothing but handshakes has been asked of the server. */
+static void await_line(const struct load *l)
+{
+    char byte;
+    fprintf(stderr, "connected %u\n", l->open);
+    if (read(STDIN_FILENO, &byte, 1) != 1)
+        load_fail("nobody said when to start");
+}
+
 static void start(struct load *l)
 {
+    if (l->is_waiting)
+        await_line(l);
     l->is_started = true;
+    l->start_cpu_ns = load_cpu_ns();
     l->start_ns = load_now_ns();
     for (unsigned i = 0; i < l->connections; i++) {
         l->links[i].next_at = i;

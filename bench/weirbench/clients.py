@@ -10,6 +10,7 @@ import pathlib
 import re
 import resource
 import subprocess
+import threading
 from dataclasses import dataclass
 
 from . import workloads
@@ -105,17 +106,25 @@ def amount_seed(more):
     return 1 + sum(map(len, more))
 
 
-def run(running, workload, amount, site, place, timeout_s, port=None, log=None, under=()):
+def run(running, workload, amount, site, place, timeout_s, port=None, log=None, under=(),
+        begins=None):
     """Run the workload's client to its end in its `place`, and check what it reports.
 
     It asks the server `running`, or whoever relays for it on `port`. `under` is put before it all.
+    begins() is called when the requests are about to begin, by a client that can wait with them.
     """
     group = running.server.recipe.group
     argv = command(workload, port or running.port, amount, site, group, log)
     before = children_cpu_seconds()
-    done = finished_process([*under, *place, *argv], timeout_s, argv[0])
+    if begins and workload.client == "load" and not workload.connects:
+        argv.insert(1, "--wait")
+        done = _started_process([*place, *argv], timeout_s, begins)
+    else:
+        done = finished_process([*under, *place, *argv], timeout_s, argv[0])
     cpu = children_cpu_seconds() - before
     outcome = PARSERS[workload.client](done, workload, amount, group)
+    if workload.client == "load":
+        cpu = read_load(done)["cpu_seconds"]  # without connecting
     return Finished(outcome, cpu, done, argv)
 
 
@@ -131,6 +140,22 @@ def finished_process(argv, timeout_s, name):
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise Wrong(f"{name} failed with {done.returncode}: {' '.join(last)}")
     return done.stdout
+
+
+def _started_process(argv, timeout_s, begins):
+    """As finished_process(), of a client that says when it is connected, and waits."""
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as client:
+        late = threading.Timer(timeout_s, client.kill)
+        late.start()
+        try:
+            if client.stderr.readline().startswith("connected"):
+                begins()
+                client.stdin.write("\n")
+                client.stdin.flush()
+            return client.stdout.read()
+        finally:
+            late.cancel()
 
 
 def check_bytes(running, workload, site, place, requests):

@@ -278,10 +278,15 @@ def _round(cell, running, workload, site, plan):
     pids = running.pids()
     process.settle(pids)
     process.reset_peak_memory(pids)
-    busy = process.core_busy_seconds(plan.server_core)
-    cpu = process.cpu_seconds(pids)
-    start = time.monotonic()
-    finished = _run(running, workload, cell.amount, site, plan)
+    at = {}
+
+    def begins():
+        at.update(busy=process.core_busy_seconds(plan.server_core),
+                  cpu=process.cpu_seconds(pids), start=time.monotonic())
+
+    begins()  # and again, if the client can tell when it has connected
+    finished = _run(running, workload, cell.amount, site, plan, begins=begins)
+    busy, cpu, start = at["busy"], at["cpu"], at["start"]
     client_s = time.monotonic() - start
     process.settle(pids)
     cpu = process.cpu_seconds(pids) - cpu

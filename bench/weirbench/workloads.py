@@ -84,6 +84,7 @@ PROTOCOLS = {
     "h1": (False, "1.1", "HTTP/1.1, cleartext"),
     "h1s": (True, "1.1", "HTTP/1.1 over TLS 1.3"),
 }
+MANY_CONNECTIONS = 50
 CONNECTIONS = (1, 10, 50, 256, 1000)
 STREAMS = (1, 4, 32, 100)
 
@@ -160,6 +161,9 @@ class Workload:
 
 
 def shaped(protocol, body, connections, streams, **more):
+    """Many connections by weir-load: with h2load the handshakes would be what is measured."""
+    if connections >= MANY_CONNECTIONS:
+        more.setdefault("client", "load")
     return Workload(f"{protocol}-{body}-c{connections}-m{streams}", protocol, body, connections,
                     streams, **more)
 

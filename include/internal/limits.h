@@ -22,8 +22,8 @@
  * taken back */
 #define LIMIT_STAGED_OUTPUT ((size_t)256 * 1024)
 /* the same for a peer that takes more than that within LIMIT_STAGED_MS: fewer and longer writes
- * cost a fifth less CPU on large bodies in cleartext, and 7 % over TLS, where 64 KiB would cost 15 %
- * more */
+ * cost a fifth less CPU on large bodies in cleartext, and 7 % over TLS, where 64 KiB would cost 15
+ * % more */
 #define LIMIT_STAGED_OUTPUT_FAST ((size_t)1024 * 1024)
 #define LIMIT_STAGED_MS 20
 /* iovec entries of one write; the kernel's own cap is 1024 (IOV_MAX) */

@@ -196,6 +196,17 @@ def test_a_ticket_may_be_used_with_another_protocol(server, tree, tmp_path):
     assert is_resumed(server, tree, session)
 
 
+def test_a_ticket_for_another_name_means_a_full_handshake(server, tree, tmp_path):
+    session = tmp_path / "session"
+    first_visit(server, session, "-servername", "a.example")
+
+    assert not is_resumed(server, tree, session, "-servername", "b.example")
+    assert not is_resumed(server, tree, session, "-noservername")
+    assert is_resumed(server, tree, session, "-servername", "a.example")
+    server.stop()
+    assert server.stats["tls"] | {"handshakes": 4, "resumed": 1} == server.stats["tls"]
+
+
 def test_a_ticket_of_another_server_is_not_taken(start, tree, tmp_path):
     session = tmp_path / "session"
     first_visit(start(tree.root), session)

@@ -7,7 +7,7 @@
 #include "aead.h"
 #include "tls_hex.h"
 
-#define TEXT_MAX (300 * 1024) /* longer than any record: engines do not know of records */
+#define TEXT_MAX ((size_t)300 * 1024) /* longer than any record: engines do not know of records */
 #define PIECES_MAX 64
 #define ENGINES 3
 
@@ -333,7 +333,7 @@ static void check_forgeries(const struct aead *aead, struct rng *rng)
     for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
         size_t bits = 8 * (AEAD_NONCE_LEN + 5 + lens[i] + AEAD_TAG_LEN);
         for (size_t n = 0; n < 200; n++) {
-            size_t bit = n < 8 * AEAD_TAG_LEN ? bits - 1 - n : rng_below(rng, bits);
+            size_t bit = n < (size_t)8 * AEAD_TAG_LEN ? bits - 1 - n : rng_below(rng, bits);
             check_forged(&sealer, &opener, lens[i], bit);
         }
     }
@@ -360,20 +360,21 @@ static void a_changed_bit_is_noticed(void **state)
 
 /* ---- what must not be touched ---- */
 
-#define GUARDED 8192
+#define PAGE ((size_t)4096)
+#define GUARDED (2 * PAGE)
 
 /* Memory between two pages that nobody may touch. */
 static uint8_t *guarded_new(void)
 {
-    uint8_t *all = mmap(NULL, 4096 + GUARDED + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *all = mmap(NULL, PAGE + GUARDED + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(all, MAP_FAILED);
-    assert_int_equal(mprotect(all + 4096, GUARDED, PROT_READ | PROT_WRITE), 0);
-    return all + 4096;
+    assert_int_equal(mprotect(all + PAGE, GUARDED, PROT_READ | PROT_WRITE), 0);
+    return all + PAGE;
 }
 
 static void guarded_free(uint8_t *bytes)
 {
-    munmap(bytes - 4096, 4096 + GUARDED + 4096);
+    munmap(bytes - PAGE, PAGE + GUARDED + PAGE);
 }
 
 /* Pieces that begin or end at the edge of what may be touched, and so does the output. */

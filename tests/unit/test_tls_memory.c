@@ -100,7 +100,6 @@ static void *crypto_realloc(void *bytes, size_t len, const char *file, int line)
 
 struct scenario {
     const char *name;
-    size_t chunk;    /* bytes of each feed; 0: as many as fit */
     bool is_resumed; /* by a ticket */
     bool updates;    /* the client changes keys and asks for the same */
     bool forever;    /* also with all that follow the one that fails */
@@ -111,6 +110,7 @@ struct scenario {
 static uint8_t up[UP_LEN];
 static uint8_t down[DOWN_LEN];
 static SSL_SESSION *ticket;
+static SSL_CTX *client;
 
 static bool is_over(const struct peer *p)
 {
@@ -119,9 +119,8 @@ static bool is_over(const struct peer *p)
 
 static void server_feed(struct peer *p, const uint8_t *bytes, size_t len)
 {
-    size_t chunk = p->chunk > 0 ? p->chunk : BLOCK_LARGE_CAP;
-    for (size_t at = 0; at < len && p->fed == WEIR_OK; at += chunk) {
-        size_t n = len - at < chunk ? len - at : chunk;
+    for (size_t at = 0; at < len && p->fed == WEIR_OK; at += BLOCK_LARGE_CAP) {
+        size_t n = len - at < BLOCK_LARGE_CAP ? len - at : BLOCK_LARGE_CAP;
         struct weir_buf *b = block_take(p->mem, n <= BLOCK_SMALL_CAP ? BLOCK_SMALL : BLOCK_LARGE);
         memcpy(b->base, bytes + at, n);
         struct weir_slice in = {b, b->base, n};
@@ -204,10 +203,10 @@ static void play(const struct tls_ctx *ctx, const struct scenario *s)
     SSL_SESSION *copy = s->is_resumed ? SSL_SESSION_dup(ticket) : NULL;
     peer_init(&p, ctx,
               &(struct peer_config){.alpn = ALPN_H2,
-                                    .chunk = s->chunk,
                                     .session = copy,
                                     .max_fragment = s->fragment,
-                                    .mem = mem});
+                                    .mem = mem,
+                                    .client = client});
     SSL_SESSION_free(copy);
     p.fed = WEIR_OK;
     p.sealed = WEIR_OK;
@@ -247,7 +246,6 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     static const struct scenario scenarios[] = {
         {.name = "handshake and data", .forever = true, .least = 100},
-        {.name = "in pieces of 100 bytes", .chunk = 100, .least = 100},
         {.name = "resumed", .is_resumed = true, .forever = true, .least = 80},
         {.name = "keys changed", .updates = true, .least = 100},
         {.name = "short records", .fragment = TLSEXT_max_fragment_length_512, .least = 100},
@@ -345,6 +343,8 @@ static int setup(void **state)
     peer_shake_hands(&p);
     ticket = p.session;
     p.session = NULL;
+    client = p.ctx;
+    SSL_CTX_up_ref(client);
     peer_deinit(&p);
     return ticket != NULL ? 0 : -1;
 }
@@ -352,6 +352,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     SSL_SESSION_free(ticket);
+    SSL_CTX_free(client);
     peer_free_contexts(state);
     mem_free(mem);
     return 0;

@@ -69,7 +69,11 @@ static int on_client_session(SSL *ssl, SSL_SESSION *session)
 
 static void client_init(struct peer *p, const struct peer_config *config)
 {
-    p->ctx = SSL_CTX_new(TLS_client_method());
+    p->ctx = config->client;
+    if (p->ctx == NULL)
+        p->ctx = SSL_CTX_new(TLS_client_method());
+    else
+        SSL_CTX_up_ref(p->ctx);
     SSL_CTX_set_keylog_callback(p->ctx, on_client_keylog);
     SSL_CTX_set_session_cache_mode(p->ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(p->ctx, on_client_session);

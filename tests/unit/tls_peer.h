@@ -38,6 +38,7 @@ struct peer_config {
     size_t chunk;         /* bytes per receive block; 0: as many as fit */
     SSL_SESSION *session; /* to resume; NULL: none */
     struct mem *mem;      /* Borrowed: of the server; NULL: its own */
+    SSL_CTX *client;      /* of a client before, which costs most of one; NULL: a new one */
 };
 
 struct peer {
