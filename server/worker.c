@@ -359,6 +359,7 @@ static void *worker_main(void *arg)
     bool is_stuck = w->gives_up_fetches;
     sem_post(&w->ended);
     /* Why: the kernel lets no thread go whose requests wait for a disk; the process it does. */
+    // NOLINTNEXTLINE(bugprone-infinite-loop): the end of the process ends it
     while (is_stuck)
         pause();
     return NULL;

@@ -34,6 +34,7 @@ static bool is_cold(void)
 
 /* ---- a kernel that has forgotten ---- */
 
+/* NOLINTBEGIN(readability-identifier-naming): the names are the linker's */
 int __real_mincore(void *addr, size_t len, unsigned char *vec);
 int __wrap_mincore(void *addr, size_t len, unsigned char *vec);
 ssize_t __real_preadv2(int fd, const struct iovec *iov, int count, off_t at, int flags);
@@ -84,6 +85,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d)
     }
     return __real_syscall(number, a, b, c, d);
 }
+/* NOLINTEND(readability-identifier-naming) */
 
 /* ---- who carries fetches out ---- */
 
