@@ -109,7 +109,7 @@ def basis_of(weir):
 def count_all(weir, site):
     """{script: instructions per request}"""
     ports = sites.free_ports(("CLEAR", "TLS"))
-    argv = [str(weir), "-w", "1", "--no-pin", "-l", f"127.0.0.1:{ports['CLEAR']}",
+    argv = [str(weir), "-w", "1", "--no-pin", "--io", "epoll", "-l", f"127.0.0.1:{ports['CLEAR']}",
             "-s", f"127.0.0.1:{ports['TLS']}", "--cert", str(site.cert), "--key", str(site.key),
             str(site.root)]
     counts = {}
