@@ -109,6 +109,34 @@ static enum weir_err output_joined(struct h2_conn *h, struct h2_stream *s)
     return err;
 }
 
+/* The frame of a field section, and the head of DATA if a body has joined.  Err: WEIR_NOMEM. */
+static enum weir_err output_section(struct h2_conn *h, const struct h2_stream *s,
+                                    const uint8_t *frame, const uint8_t *fields, size_t fields_len)
+{
+    /* The usual section goes between its head and that of DATA in one copy. */
+    uint8_t heads[JOINED_HEADS_LEN];
+    size_t heads_len = FRAME_HEAD_LEN;
+    bool is_short = fields_len <= FIELDS_SHORT;
+    memcpy(heads, frame, FRAME_HEAD_LEN);
+    head_set_len(heads, fields_len);
+    if (s->is_joined)
+        heads[4] &= (uint8_t)~NGHTTP2_FLAG_END_STREAM;
+    if (is_short) {
+        memcpy(heads + FRAME_HEAD_LEN, fields, fields_len);
+        heads_len += fields_len;
+    } else if (weir_gather_append_copy(h->out, heads, FRAME_HEAD_LEN) != WEIR_OK ||
+               weir_gather_append_copy(h->out, fields, fields_len) != WEIR_OK) {
+        return WEIR_NOMEM;
+    } else {
+        heads_len = 0;
+    }
+    if (s->is_joined) {
+        head_of_data(heads + heads_len, s->ready.len, frame);
+        heads_len += FRAME_HEAD_LEN;
+    }
+    return weir_gather_append_copy(h->out, heads, heads_len);
+}
+
 /*
  * HEADERS: nghttp2 knows of no field; here its empty field section is replaced by the whole one,
  * and a body that has joined is put behind it.
@@ -132,28 +160,7 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
         h->fatal = err == WEIR_NOMEM ? WEIR_NOMEM : WEIR_IO;
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     }
-    /* The usual section goes between its head and that of DATA in one copy. */
-    uint8_t heads[JOINED_HEADS_LEN];
-    size_t heads_len = FRAME_HEAD_LEN;
-    bool is_short = fields_len <= FIELDS_SHORT;
-    memcpy(heads, frame, FRAME_HEAD_LEN);
-    head_set_len(heads, fields_len);
-    if (s->is_joined)
-        heads[4] &= (uint8_t)~NGHTTP2_FLAG_END_STREAM;
-    if (is_short) {
-        memcpy(heads + FRAME_HEAD_LEN, fields, fields_len);
-        heads_len += fields_len;
-    } else if (weir_gather_append_copy(h->out, heads, FRAME_HEAD_LEN) != WEIR_OK ||
-               weir_gather_append_copy(h->out, fields, fields_len) != WEIR_OK) {
-        return output_nomem(h);
-    } else {
-        heads_len = 0;
-    }
-    if (s->is_joined) {
-        head_of_data(heads + heads_len, s->ready.len, frame);
-        heads_len += FRAME_HEAD_LEN;
-    }
-    if (weir_gather_append_copy(h->out, heads, heads_len) != WEIR_OK)
+    if (output_section(h, s, frame, fields, fields_len) != WEIR_OK)
         return output_nomem(h);
     output_advance(h, FRAME_HEAD_LEN + fields_len);
     WEIR_PROBE2(request_first, h->host->id, s);
