@@ -53,15 +53,21 @@ static void worker_flush_dirty(struct worker *w)
     }
 }
 
-/* A handshake costs as much as a hundred small requests: a burst of them must not hold up those
- * who have theirs behind them. */
+/*
+ * A handshake costs as much as a hundred small requests: a burst of them must not hold up those
+ * who have theirs behind them.  One that the client has answered to goes first: it costs little
+ * more, and if all came to that point together, many would be past their deadline.
+ */
 bool worker_may_handshake(struct worker *w, struct conn *c)
 {
     if (w->handshakes_now < LIMIT_HANDSHAKES_PER_TURN) {
         w->handshakes_now++;
         return true;
     }
-    list_append(&w->handshakes, &c->waiting);
+    if (c->taken > 0)
+        list_prepend(&w->handshakes, &c->waiting);
+    else
+        list_append(&w->handshakes, &c->waiting);
     return false;
 }
 

@@ -1,5 +1,5 @@
 /*
- * A list of objects that embed a link: a ring with a head, appended to at its end.  A link that is
+ * A list of objects that embed a link: a ring with a head, added to at either end.  A link that is
  * zeroed, or was removed, is in no list.
  * Thread: one worker.
  */
@@ -33,6 +33,11 @@ static inline void list_append(struct list *head, struct list *link)
     head->prev = link;
 }
 
+static inline void list_prepend(struct list *head, struct list *link)
+{
+    list_append(head->next, link); /* a ring has its end before any of its links */
+}
+
 /* Fine on a link that is in no list. */
 static inline void list_remove(struct list *link)
 {
@@ -44,7 +49,7 @@ static inline void list_remove(struct list *link)
     link->prev = NULL;
 }
 
-/* The oldest link, or NULL. */
+/* The first link, or NULL. */
 static inline struct list *list_first(const struct list *head)
 {
     return head->next == head ? NULL : head->next;

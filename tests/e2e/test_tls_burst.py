@@ -33,6 +33,14 @@ def client_hello():
     return outgoing.read()
 
 
+def wants_more(step):
+    try:
+        step()
+    except ssl.SSLWantReadError:
+        return True
+    return False
+
+
 def test_requests_are_answered_while_handshakes_are_outstanding(server):
     """All ClientHellos lie in the server's sockets before it gets to run, the request last."""
     with Wire.connect(server) as wire:
@@ -52,4 +60,35 @@ def test_requests_are_answered_while_handshakes_are_outstanding(server):
         outstanding = sum(came_at(sock) > answered for sock in crowd)
         for sock in crowd:
             sock.close()
+    assert outstanding > BURST / 2
+
+
+def test_a_handshake_that_was_begun_is_ended_before_others_begin(server):
+    """The client's last flight comes behind a crowd of ClientHellos, and is not kept till last."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = transports.tls_context(["http/1.1"]).wrap_bio(incoming, outgoing, server_hostname="x")
+    begun = transports.open_tcp(server.port)
+    while wants_more(tls.do_handshake):
+        begun.sendall(outgoing.read())
+        incoming.write(begun.recv(65536))
+    tls.write(b"GET /one.bin HTTP/1.1\r\nhost: localhost\r\n\r\n")
+
+    crowd = [transports.open_tcp(server.port) for _ in range(BURST)]
+    with Wire.connect(server) as wire:
+        wire.get("/one.bin")  # so those before it have been accepted
+    server.pause()
+    for sock in crowd:
+        sock.sendall(client_hello())
+    begun.sendall(outgoing.read())
+    server.resume()
+
+    incoming.write(begun.recv(65536))
+    while wants_more(tls.read):
+        incoming.write(begun.recv(65536))
+    for sock in crowd:
+        assert sock.recv(1, socket.MSG_PEEK)
+    answered = came_at(begun)
+    outstanding = sum(came_at(sock) > answered for sock in crowd)
+    for sock in [begun, *crowd]:
+        sock.close()
     assert outstanding > BURST / 2
