@@ -93,7 +93,6 @@ void progress_check(struct h2_conn *h)
         h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);
         return;
     }
-    h->env->stats->limit_breaches++;
     for (struct h2_stream *s = h->live.first; s != NULL; s = s->next) {
         if (!stream_is_due(h, s))
             continue;

@@ -60,6 +60,14 @@ void conn_arm(struct conn *c)
         wheel_arm(&c->worker->wheel, &c->timer, at);
 }
 
+/* A limit is reached.  If the session has come to its end by an error, that one was counted. */
+static void conn_cut(struct conn *c)
+{
+    if (!c->is_deaf)
+        c->worker->stats.limit_breaches++;
+    conn_abort(c);
+}
+
 static void on_timer(struct timer *t)
 {
     struct conn *c = container_of(t, struct conn, timer);
@@ -69,10 +77,12 @@ static void on_timer(struct timer *t)
         io_ask(&c->sock);
     }
     if (now_ms >= conn_deadline(c)) {
-        if (c->state != CONN_OPEN || c->session == NULL) {
-            if (c->state != CONN_LINGERING)
-                c->worker->stats.limit_breaches++;
+        if (c->state == CONN_LINGERING) {
             conn_abort(c);
+            return;
+        }
+        if (c->state != CONN_OPEN || c->session == NULL) {
+            conn_cut(c);
             return;
         }
         conn_on_result(c, c->protocol->timeout(c->session));
@@ -92,8 +102,7 @@ void conn_on_told(struct io_sock *s, size_t unacknowledged)
         conn_arm(c);
         return;
     }
-    c->worker->stats.limit_breaches++;
-    conn_abort(c);
+    conn_cut(c);
 }
 
 /* ---- states ---- */

@@ -1,17 +1,21 @@
-/* See ref_trace.h.  A hash table with a chain per bucket; records are used again, never freed. */
+/*
+ * See ref_trace.h.  A hash table with a chain per bucket; records are used again, never freed.
+ * They do not come from malloc, whose calls tell what the traced program itself allocates.
+ */
 #include "ref_trace.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "internal/assert.h"
 #include "internal/log.h"
 
 #define TRACE_BUCKETS 4096
-#define TRACE_SITES 24 /* of one buf; the last one stands for all further ones */
+#define TRACES_MAPPED 256 /* records to make at once */
+#define TRACE_SITES 24    /* of one buf; the last one stands for all further ones */
 
 struct trace_count {
     struct ref_site site;
@@ -45,14 +49,23 @@ static struct trace **trace_find(const struct weir_buf *b)
     return at;
 }
 
+static void traces_map(void)
+{
+    struct trace *made = mmap(NULL, TRACES_MAPPED * sizeof(*made), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    WEIR_ASSERT(made != MAP_FAILED);
+    for (size_t i = 0; i < TRACES_MAPPED; i++) {
+        made[i].next = unused;
+        unused = &made[i];
+    }
+}
+
 static struct trace *trace_add(const struct weir_buf *b)
 {
+    if (unused == NULL)
+        traces_map();
     struct trace *t = unused;
-    if (t != NULL)
-        unused = t->next;
-    else
-        t = malloc(sizeof(*t));
-    WEIR_ASSERT(t != NULL);
+    unused = t->next;
     struct trace **bucket = bucket_of(b);
     *t = (struct trace){.next = *bucket, .buf = b};
     *bucket = t;

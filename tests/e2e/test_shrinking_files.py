@@ -41,7 +41,9 @@ def shrink_once(wire, tree, rng, number):
     assert hot.ended and hot.body == tree.files["hot.bin"]
     resets = 0
     for response in (wire.response(streams[0]), wire.response(streams[2])):
-        if response.ended:
+        if response.ended and response.status == 500:
+            resets += 1  # cut before the first byte was sent
+        elif response.ended:
             length = int(response.get("content-length"))  # it may have been opened afterwards
             assert length in (cut, VICTIM_LEN) and response.body == body[:length]
         else:
