@@ -117,6 +117,7 @@ enum weir_err hpack_table_add(struct hpack_table *t, struct mem *mem, struct hpa
         return WEIR_OK;
     }
     if (t->ring == NULL) {
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): it is a ring of pointers */
         t->ring = mem_take(mem, HPACK_ENTRIES_MAX * sizeof(*t->ring));
         if (t->ring == NULL)
             return WEIR_NOMEM;

@@ -18,6 +18,7 @@
 #include <cpuid.h>
 #include <openssl/crypto.h>
 
+#include "internal/assert.h"
 #include "vaes_gcm.h"
 
 #define CPUID_EXTENDED 7            /* leaf */
@@ -32,11 +33,11 @@
 
 /* A message on its way. */
 struct vaes_run {
+    __m256i counter;  /* a counter block, reversed, in both halves; 16 to a chunk */
+    __m256i counters; /* the same, not reversed, and added to the first round key */
+    __m128i hash;     /* GHASH so far, reversed */
+    __m128i mask;     /* what the tag is hidden by */
     const struct vaes_key *key;
-    __m256i counter;       /* a counter block, reversed, in both halves; 16 to a chunk */
-    __m256i counters;      /* the same, not reversed, and added to the first round key */
-    __m128i hash;          /* GHASH so far, reversed */
-    __m128i mask;          /* what the tag is hidden by */
     uint64_t len;          /* bytes encrypted or decrypted */
     const uint8_t *behind; /* sealing: a chunk that is not hashed yet, or NULL */
 };
@@ -89,7 +90,7 @@ VAES_INLINE void run_chunk(struct vaes_run *run, int rounds, const uint8_t *from
             stream[i] = _mm256_aesenc_epi128(stream[i], round);
         if (is_hashing && r <= VAES_VECTORS) {
             const int pair = r % VAES_VECTORS; /* the first one last: it has to wait for carry */
-            __m256i data = vaes_reverse2(vaes_load2(hashed + 32 * pair));
+            __m256i data = vaes_reverse2(vaes_load2(hashed + sizeof(__m256i) * (size_t)pair));
             if (pair == 0)
                 data = _mm256_xor_si256(data, carry);
             vaes_multiply_pair(&sum, data, key, pair);
@@ -101,9 +102,10 @@ VAES_INLINE void run_chunk(struct vaes_run *run, int rounds, const uint8_t *from
 
     const __m256i last = vaes_both(&key->rounds[rounds]);
     VAES_UNROLL
-    for (int i = 0; i < VAES_VECTORS; i++) {
-        const __m256i text = _mm256_xor_si256(last, vaes_load2(from + 32 * i));
-        _mm256_storeu_si256((__m256i *)(to + 32 * i), _mm256_aesenclast_epi128(stream[i], text));
+    for (size_t i = 0; i < VAES_VECTORS; i++) {
+        const size_t at = i * sizeof(__m256i);
+        const __m256i text = _mm256_xor_si256(last, vaes_load2(from + at));
+        _mm256_storeu_si256((__m256i *)(to + at), _mm256_aesenclast_epi128(stream[i], text));
     }
 }
 
@@ -185,8 +187,8 @@ VAES_INLINE void run_crypt_tail(struct vaes_run *run, int rounds, uint8_t *bytes
         }
         const __m256i last = vaes_both(&key->rounds[rounds]);
         VAES_UNROLL
-        for (int i = 0; i < 4; i++) {
-            uint8_t *text = bytes + at + 32 * i;
+        for (size_t i = 0; i < 4; i++) {
+            uint8_t *text = bytes + at + i * sizeof(__m256i);
             const __m256i key_and_text = _mm256_xor_si256(last, vaes_load2(text));
             _mm256_storeu_si256((__m256i *)text, _mm256_aesenclast_epi128(stream[i], key_and_text));
         }
@@ -218,6 +220,7 @@ VAES_INLINE void vaes_seal(const struct vaes_key *key, int rounds, const uint8_t
                            const uint8_t *aad, size_t aad_len, const struct iovec *pieces,
                            size_t count, uint8_t *dst)
 {
+    WEIR_ASSERT(dst != NULL);
     struct vaes_run run = run_begin(key, rounds, nonce, aad, aad_len);
     struct vaes_stage stage;
     size_t staged = 0;

@@ -46,7 +46,7 @@
 #define VAES_ROUND_KEYS 15 /* AES-256 */
 #define VAES_VECTORS 8     /* of 32 bytes, that are worked on at once */
 #define VAES_CHUNK (VAES_VECTORS * sizeof(__m256i))
-#define VAES_POWERS (VAES_VECTORS * 2)
+#define VAES_POWERS ((size_t)VAES_VECTORS * 2)
 
 /*
  * A key made ready.  The powers of the hash key go from H^16 to H^1; the zero behind them is what

@@ -429,8 +429,8 @@ static inline void peer_unchunk(struct peer *p)
         memmove(body + len, rest, (size_t)(end - rest) + 1);
         p->out_len = (size_t)(body - p->out) + len + (size_t)(end - rest);
         char line[sizeof(PEER_CHUNKED)];
-        snprintf(line, sizeof(line), "\r\ncontent-length: %010zu", len + !is_whole);
-        memcpy(coding, line, strlen(line));
+        int n = snprintf(line, sizeof(line), "\r\ncontent-length: %010zu", len + !is_whole);
+        memcpy(coding, line, (size_t)n);
     }
 }
 

@@ -236,7 +236,7 @@ static void a_source_that_pauses_is_not_the_clients_fault(void **state)
     peer_get(&p, 1, "/slow?1000");
     say_window(&p, 1, 1);
     peer_turn(&p);
-    peer_wait(&p, 3 * LIMIT_PROGRESS_MS);
+    peer_wait(&p, (uint64_t)3 * LIMIT_PROGRESS_MS);
     assert_int_equal(p.goaways, 0);
     assert_true(peer_resume(&p));
     peer_turn(&p);

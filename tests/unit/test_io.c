@@ -267,7 +267,7 @@ static void what_the_peer_does_not_take_waits(void **state)
     (void)state;
     struct side *s;
     int fd = client_accepted(&loop, &s);
-    io_limit_unsent(&s->sock, 128 * 1024);
+    io_limit_unsent(&s->sock, (size_t)128 * 1024);
     size_t appended = 0;
     int sends = 0;
     for (int quiet = 0; quiet < 30;) { /* until the socket is full */
