@@ -31,6 +31,7 @@
 #include "io.h"
 #include "listener.h"
 #include "mem.h"
+#include "sock_queue.h"
 
 #define EVENTS_PER_WAIT 256
 #define LISTENERS_MAX 16
@@ -42,15 +43,9 @@ enum sock_flag {
     CAN_SEND = 1 << 1,  /* there may be room: no EAGAIN since the last edge */
     WANT_RECV = 1 << 2, /* between io_recv_start() and io_recv_stop() */
     SAW_END = 1 << 3,   /* FIN or an error was announced: read on until it shows */
-    IN_QUEUE = 1 << 4,  /* linked by next */
-    HAS_SENT = 1 << 5,  /* result is to be delivered */
-    IS_CLOSED = 1 << 6, /* on_closed is to be delivered */
-    IS_ASKED = 1 << 7,  /* on_told is to be delivered */
-};
-
-struct sock_queue {
-    struct io_sock *first;
-    struct io_sock *last;
+    HAS_SENT = 1 << 4,  /* result is to be delivered */
+    IS_CLOSED = 1 << 5, /* on_closed is to be delivered */
+    IS_ASKED = 1 << 6,  /* on_told is to be delivered */
 };
 
 struct io_epoll {
@@ -75,33 +70,6 @@ static struct io_epoll *epoll_from(struct io *io)
 static struct stats *stats_of(struct io_epoll *e)
 {
     return e->io.env.stats;
-}
-
-/* ---- queues ---- */
-
-static void queue_put(struct sock_queue *q, struct io_sock *s)
-{
-    if (s->flags & IN_QUEUE)
-        return;
-    s->flags |= IN_QUEUE;
-    s->next = NULL;
-    if (q->last == NULL)
-        q->first = s;
-    else
-        q->last->next = s;
-    q->last = s;
-}
-
-static struct io_sock *queue_take(struct sock_queue *q)
-{
-    struct io_sock *s = q->first;
-    if (s == NULL)
-        return NULL;
-    q->first = s->next;
-    if (q->first == NULL)
-        q->last = NULL;
-    s->flags &= (uint16_t)~IN_QUEUE;
-    return s;
 }
 
 /* ---- sending ---- */
@@ -141,7 +109,7 @@ static void epoll_send(struct io_sock *s, struct weir_gather *g)
     if (s->flags & CAN_SEND)
         sock_write(e, s);
     if (s->flags & HAS_SENT)
-        queue_put(&e->queue, s);
+        sock_queue_put(&e->queue, s);
 }
 
 static void epoll_limit_unsent(struct io_sock *s, size_t bytes)
@@ -154,7 +122,7 @@ static void epoll_limit_unsent(struct io_sock *s, size_t bytes)
 static void epoll_ask(struct io_sock *s)
 {
     s->flags |= IS_ASKED;
-    queue_put(&epoll_from(s->io)->queue, s);
+    sock_queue_put(&epoll_from(s->io)->queue, s);
 }
 
 static void sock_tell(struct io_epoll *e, struct io_sock *s)
@@ -193,7 +161,7 @@ static void sock_read(struct io_epoll *e, struct io_sock *s)
         struct weir_buf *b =
             mem_is_low(e->io.env.mem) ? NULL : block_take(e->io.env.mem, BLOCK_LARGE);
         if (b == NULL) {
-            queue_put(&e->starved, s);
+            sock_queue_put(&e->starved, s);
             return;
         }
         ssize_t n = recv(s->handle, b->base, b->cap, MSG_DONTWAIT);
@@ -216,14 +184,14 @@ static void sock_read(struct io_epoll *e, struct io_sock *s)
         e->io.env.events->on_recv(s, (int)n, (struct weir_slice){b, b->base, (size_t)n});
     }
     if (sock_can_recv(s))
-        queue_put(&e->queue, s);
+        sock_queue_put(&e->queue, s);
 }
 
 static void epoll_recv_start(struct io_sock *s)
 {
     s->flags |= WANT_RECV;
     if (s->flags & CAN_RECV)
-        queue_put(&epoll_from(s->io)->queue, s);
+        sock_queue_put(&epoll_from(s->io)->queue, s);
 }
 
 static void epoll_recv_stop(struct io_sock *s)
@@ -331,7 +299,7 @@ static void epoll_close_sock(struct io_sock *s)
     s->handle = -1;
     s->sending = NULL;
     s->flags |= IS_CLOSED;
-    queue_put(&e->queue, s); /* one that starves is found there */
+    sock_queue_put(&e->queue, s); /* one that starves is found there */
 }
 
 /* ---- fetching ---- */
@@ -358,7 +326,7 @@ static void sock_work(struct io_epoll *e, struct io_sock *s)
     if (sock_can_recv(s))
         sock_read(e, s);
     /* A socket that was closed just now is back in the queue, and comes up again. */
-    if ((s->flags & (IS_CLOSED | IN_QUEUE)) == IS_CLOSED)
+    if ((s->flags & (IS_CLOSED | SOCK_IN_QUEUE)) == IS_CLOSED)
         events->on_closed(s);
 }
 
@@ -368,7 +336,7 @@ static void epoll_work(struct io_epoll *e)
     struct sock_queue now = e->queue;
     e->queue = (struct sock_queue){0};
     struct io_sock *s;
-    while ((s = queue_take(&now)) != NULL)
+    while ((s = sock_queue_take(&now)) != NULL)
         sock_work(e, s);
 }
 
@@ -377,8 +345,8 @@ static void epoll_feed_starved(struct io_epoll *e)
     struct sock_queue now = e->starved;
     e->starved = (struct sock_queue){0};
     struct io_sock *s;
-    while ((s = queue_take(&now)) != NULL)
-        queue_put(&e->queue, s);
+    while ((s = sock_queue_take(&now)) != NULL)
+        sock_queue_put(&e->queue, s);
 }
 
 static void on_event(struct io_epoll *e, const struct epoll_event *event)
@@ -391,7 +359,7 @@ static void on_event(struct io_epoll *e, const struct epoll_event *event)
     if (event->events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
         s->flags |= CAN_SEND;
     if ((s->flags & CAN_SEND && s->sending != NULL) || sock_can_recv(s))
-        queue_put(&e->queue, s);
+        sock_queue_put(&e->queue, s);
 }
 
 /* Called once in a turn, when there is nothing else to be done. */

@@ -77,38 +77,13 @@ void *uring_scratch(struct uring *u, size_t len)
 
 /* ---- queues ---- */
 
-void uring_queue_put(struct uring_queue *q, struct io_sock *s)
-{
-    if (s->flags & URING_IN_QUEUE)
-        return;
-    s->flags |= URING_IN_QUEUE;
-    s->next = NULL;
-    if (q->last == NULL)
-        q->first = s;
-    else
-        q->last->next = s;
-    q->last = s;
-}
-
-struct io_sock *uring_queue_take(struct uring_queue *q)
-{
-    struct io_sock *s = q->first;
-    if (s == NULL)
-        return NULL;
-    q->first = s->next;
-    if (q->first == NULL)
-        q->last = NULL;
-    s->flags &= (uint16_t)~URING_IN_QUEUE;
-    return s;
-}
-
 /* Work off what is queued now; what is queued meanwhile waits for the next time. */
 static void uring_work(struct uring *u)
 {
-    struct uring_queue now = u->queue;
-    u->queue = (struct uring_queue){0};
+    struct sock_queue now = u->queue;
+    u->queue = (struct sock_queue){0};
     struct io_sock *s;
-    while ((s = uring_queue_take(&now)) != NULL) {
+    while ((s = sock_queue_take(&now)) != NULL) {
         uring_recv_work(s);
         uring_sock_settle(s);
     }

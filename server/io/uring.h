@@ -29,6 +29,7 @@
 
 #include "internal/assert.h"
 #include "io.h"
+#include "sock_queue.h"
 #include "list.h"
 
 #define URING_SQ_ENTRIES 1024
@@ -67,12 +68,11 @@ enum uring_sock_flag {
     URING_RECEIVES = 1 << 1,  /* a receive request is with the kernel */
     URING_CANCELS = 1 << 2,   /* that is being cancelled */
     URING_AT_END = 1 << 3,    /* result is the last thing to be received */
-    URING_IN_QUEUE = 1 << 4,  /* linked by next */
-    URING_IS_CLOSED = 1 << 5, /* io_close() was called */
-    URING_IS_RESET = 1 << 6,  /* or io_reset() */
-    URING_FINISHES = 1 << 7,  /* a shutdown is with the kernel */
-    URING_SENDS_ZC = 1 << 8,  /* large sends go by zero copy */
-    URING_LEAVES = 1 << 9,    /* closed, but for pages that the kernel still sends from */
+    URING_IS_CLOSED = 1 << 4, /* io_close() was called */
+    URING_IS_RESET = 1 << 5,  /* or io_reset() */
+    URING_FINISHES = 1 << 6,  /* a shutdown is with the kernel */
+    URING_SENDS_ZC = 1 << 7,  /* large sends go by zero copy */
+    URING_LEAVES = 1 << 8,    /* closed, but for pages that the kernel still sends from */
 };
 
 /* Features of the kernel that are not required; bits, so that tests can leave some unused. */
@@ -120,11 +120,6 @@ struct uring_buffers {
     struct weir_buf *blocks[URING_BUFFERS]; /* by id.  Own */
 };
 
-struct uring_queue {
-    struct io_sock *first;
-    struct io_sock *last;
-};
-
 /* Bytes that came for a socket that does not want any. */
 struct io_held {
     struct io_held *next;
@@ -163,11 +158,11 @@ struct uring {
     size_t listener_count;
     struct uring_listener listeners[URING_LISTENERS_MAX];
     struct uring_buffers buffers;
-    struct uring_queue queue;   /* to be worked off in the next turn */
-    struct uring_queue starved; /* want to receive, but the ring has no buffers */
-    struct list leaving;        /* those with URING_LEAVES, by leave_ms */
-    uint64_t leave_ms;          /* how long they may take from one notice to the next */
-    uint8_t *reach;             /* by handle: enum uring_reach of its peer */
+    struct sock_queue queue;   /* to be worked off in the next turn */
+    struct sock_queue starved; /* want to receive, but the ring has no buffers */
+    struct list leaving;       /* those with URING_LEAVES, by leave_ms */
+    uint64_t leave_ms;         /* how long they may take from one notice to the next */
+    uint8_t *reach;            /* by handle: enum uring_reach of its peer */
     size_t scratch_used;
     _Alignas(16) uint8_t scratch[URING_SCRATCH_LEN];
 };
@@ -206,9 +201,6 @@ void uring_submit(struct uring *u);
  * request is not handed over before it is prepared.
  */
 void *uring_scratch(struct uring *u, size_t len);
-
-void uring_queue_put(struct uring_queue *q, struct io_sock *s);
-struct io_sock *uring_queue_take(struct uring_queue *q);
 
 /* ---- uring_ring.c ---- */
 

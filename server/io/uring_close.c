@@ -143,7 +143,7 @@ void uring_reset(struct io_sock *s)
 void uring_sock_settle(struct io_sock *s)
 {
     /* One that is in a queue is found there, and comes back. */
-    if ((s->flags & (URING_IS_CLOSED | URING_IN_QUEUE)) != URING_IS_CLOSED || s->pending > 0)
+    if ((s->flags & (URING_IS_CLOSED | SOCK_IN_QUEUE)) != URING_IS_CLOSED || s->pending > 0)
         return;
     uring_recv_forget(s);
     s->io->env.events->on_closed(s);

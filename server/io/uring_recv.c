@@ -114,8 +114,8 @@ void uring_recv_start(struct io_sock *s)
 {
     s->flags |= URING_WANT_RECV;
     if (s->held != NULL || (s->flags & URING_AT_END))
-        uring_queue_put(&uring_from(s->io)->queue, s);
-    else if (sock_may_receive(s) && (s->flags & URING_IN_QUEUE) == 0)
+        sock_queue_put(&uring_from(s->io)->queue, s);
+    else if (sock_may_receive(s) && (s->flags & SOCK_IN_QUEUE) == 0)
         sock_receive(s);
 }
 
@@ -126,14 +126,14 @@ void uring_recv_stop(struct io_sock *s)
 
 void uring_recv_feed_starved(struct uring *u)
 {
-    struct uring_queue now = u->starved;
-    u->starved = (struct uring_queue){0};
+    struct sock_queue now = u->starved;
+    u->starved = (struct sock_queue){0};
     struct io_sock *s;
-    while ((s = uring_queue_take(&now)) != NULL) {
+    while ((s = sock_queue_take(&now)) != NULL) {
         if (sock_may_receive(s) && u->buffers.count == 0)
-            uring_queue_put(&u->starved, s);
+            sock_queue_put(&u->starved, s);
         else
-            uring_queue_put(&u->queue, s);
+            sock_queue_put(&u->queue, s);
     }
 }
 
@@ -241,6 +241,6 @@ void uring_on_recv(struct io_sock *s, int res, uint32_t flags)
         }
     }
     if (sock_may_receive(s))
-        uring_queue_put(&u->starved, s); /* goes on when there are buffers, mostly at once */
+        sock_queue_put(&u->starved, s); /* goes on when there are buffers, mostly at once */
     uring_sock_settle(s);
 }

@@ -112,7 +112,11 @@ def test_a_disk_that_answers_nothing_holds_up_no_file_in_memory(slow, disk):
         streams = {name: wire.request(f"/{name}") for name in names}
         for name in names[:HELPERS]:
             disk.wait_for(name)
-        time.sleep(1)  # what is in memory is looked at again
+        seen = {name: disk.asked(name) for name in HOT}
+        deadline = time.monotonic() + PATIENCE
+        while any(disk.asked(name) == seen[name] for name in HOT):  # it is looked at again
+            assert time.monotonic() < deadline
+            check_hot(slow, wire)
         check_hot(slow, wire)
         for name in names:
             disk.release(name)

@@ -7,6 +7,7 @@
 The server under test is another process; its system calls are answered by a thread of this one.
 """
 
+import collections
 import ctypes
 import errno
 import os
@@ -48,6 +49,7 @@ class SlowDisk:
         self._times = {name: 1_700_000_000_000_000_000 + i for i, name in enumerate(files)}
         self._held = {}  # what is held: the requests that wait
         self._begins = {}  # name: from which offset on its reads are held
+        self._asked = collections.Counter()  # by name: questions of every kind so far
         self._errors = {}  # name: the errno that its reads end with, and from which offset on
         self._fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
         options = f"fd={self._fd},rootmode=40000,user_id=0,group_id=0,allow_other"
@@ -76,6 +78,11 @@ class SlowDisk:
         with self._lock:
             while not self._held[name, what]:
                 assert self._lock.wait(deadline - time.monotonic()), f"{name} was not asked for"
+
+    def asked(self, name):
+        """How often anything about the file was asked so far."""
+        with self._lock:
+            return self._asked[name]
 
     def release(self, name, what=READ):
         with self._lock:
@@ -141,6 +148,7 @@ class SlowDisk:
         else:
             name = self._names[node - ROOT - 1] if node > ROOT else ""
         with self._lock:
+            self._asked[name] += 1
             if (name, opcode) in self._held and self._reaches(opcode, name, body):
                 self._held[name, opcode].append((unique, opcode, node, name, body))
                 self._lock.notify_all()
