@@ -165,6 +165,9 @@
  * 64; above 16 KiB a copy gains less than the memory is worth, which the page cache has used
  * already */
 #define LIMIT_SNAPSHOT_LEN ((size_t)16 * 1024)
+/* directory lists that are made at once: of a directory with a million names each may take 40 MiB
+ * and a second of another thread's */
+#define LIMIT_LISTINGS 2
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 

@@ -279,8 +279,5 @@ void look_close(struct look *l)
 
 void look_count(struct look *l, struct stats *stats)
 {
-#define STATS_CALL_ADD(name) stats->calls.name += l->stats.calls.name;
-    STATS_CALL_MAP(STATS_CALL_ADD)
-#undef STATS_CALL_ADD
-    l->stats = (struct stats){0};
+    stats_take_calls(stats, &l->stats);
 }
