@@ -197,6 +197,7 @@ static bool worker_is_over(struct worker *w)
         return false;
     if (w->io->fetches == 0 || w->gives_up_fetches)
         return true;
+    files_end(w->files);
     if (!timer_is_armed(&w->fetch_timer))
         wheel_arm(&w->wheel, &w->fetch_timer, w->clock.now_ms + LIMIT_FETCH_END_MS);
     return false;

@@ -187,8 +187,6 @@ unsigned file_make(const struct file_env *env, struct found *found, struct file 
         .is_ours = found->shows_pages,
         .is_remote = found->is_remote,
         .is_settled = found->is_settled,
-        .has_digest = found->has_digest,
-        .digest = {found->digest[0], found->digest[1]},
         .id = id_of(&found->st),
         .root = env->root,
     };

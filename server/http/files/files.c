@@ -31,6 +31,7 @@
 #include "reader.h"
 #include "redirect.h"
 #include "root.h"
+#include "tagger.h"
 
 #define ERROR_PAGE "/404.html"
 
@@ -49,6 +50,7 @@ struct files {
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
     struct listings listings;
+    struct tagger tagger;
     bool lists_directories;   /* see struct files_config */
     struct weir_str fallback; /* Borrowed: see struct files_config */
     struct parked *current;   /* Own: who waited and is served again just now; NULL: nobody */
@@ -107,6 +109,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     };
     failures_init(&f->failures, mem, config->server);
     listings_init(&f->listings, &f->env);
+    tagger_init(&f->tagger, &f->env);
     files_init_options(f, config->server);
     if (getrandom(&f->random, sizeof(f->random), 0) != sizeof(f->random))
         f->random = (uintptr_t)f;
@@ -134,6 +137,11 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
 fail:
     files_free(f);
     return err;
+}
+
+void files_end(struct files *f)
+{
+    tagger_end(&f->tagger);
 }
 
 void files_free(struct files *f)
@@ -375,10 +383,28 @@ static void files_respond_failed(struct files *f, struct weir_request *r, const 
     failures_answer_with(&f->failures, r, 412, extra, count);
 }
 
+/*
+ * A file without a tag is to have one.  True: r waits for that, since its answer depends on it, or
+ * since it does not take long.
+ */
+static bool files_wait_for_tag(struct files *f, struct weir_request *r, struct file *file,
+                               unsigned asks)
+{
+    bool is_under_way = tagger_begin(&f->tagger, file);
+    if (!is_under_way || (!(asks & ASKS_CONDITION) && file->size > LIMIT_TAG_PIECE))
+        return false;
+    struct waiter *w = files_park(f, r);
+    if (w != NULL)
+        tagger_wait(file, w);
+    return true;
+}
+
 static void files_respond_file(struct files *f, struct weir_request *r, struct file *file,
                                bool is_get)
 {
     unsigned asks = request_asks(r);
+    if (file->validators.etag.len == 0 && files_wait_for_tag(f, r, file, asks))
+        return;
     if (asks & ASKS_CONDITION) {
         switch (condition_check(r, &file->validators, f->clock->date_s)) {
         case CONDITION_MET: break;

@@ -43,6 +43,9 @@ WEIR_MUST_USE
 enum weir_err files_new(const struct files_config *config, struct mem *mem,
                         const struct clock *clock, struct stats *stats, struct files **out);
 
+/* Begin nothing more that no request waits for. */
+void files_end(struct files *f);
+
 /* Once all responses are released.  NULL is fine. */
 void files_free(struct files *f);
 

@@ -10,9 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "digest.h"
 #include "internal/log.h"
-#include "validator.h"
 
 /* Times that a small file is read until it did not change meanwhile. */
 #define READ_TRIES 3
@@ -22,10 +20,6 @@
  * was opened sooner after a change than this may change again without showing it.
  */
 #define CHANGE_TICK_NS 20000000
-
-/* Bytes up to which a tag is made of the content: all are read at once. */
-#define DIGEST_LEN_MAX ((off_t)8 * 1024 * 1024)
-#define DIGEST_CHUNK 16384
 
 static const char *const suffixes[CODINGS] = {
     [CODING_IDENTITY] = "",
@@ -157,28 +151,6 @@ static unsigned found_read(struct found *found, const struct root *root, int fd,
     return 503; /* it is being written */
 }
 
-/* Digest the content of a large file whose time says nothing. */
-static unsigned found_digest(struct found *found, const struct root *root, int fd, bool may_wait)
-{
-    if (mtime_is_meaningful(found->st.st_mtim.tv_sec) || found->st.st_size > DIGEST_LEN_MAX)
-        return 0;
-    if (!may_wait)
-        return ROOT_WAITS; /* the work alone takes too long for a loop */
-    struct digest d;
-    uint8_t chunk[DIGEST_CHUNK];
-    digest_init(&d);
-    for (off_t at = 0; at < found->st.st_size;) {
-        ssize_t n = fd_read(root, fd, chunk, sizeof(chunk), at, true);
-        if (n <= 0)
-            return 0; /* then it has no tag; whoever reads it will see why */
-        digest_feed(&d, chunk, (size_t)n);
-        at += n;
-    }
-    digest_finish(&d, found->digest);
-    found->has_digest = true;
-    return 0;
-}
-
 unsigned look_adopt(const struct root *root, int fd, uint8_t *bytes, bool may_wait,
                     struct found *found)
 {
@@ -191,7 +163,6 @@ unsigned look_adopt(const struct root *root, int fd, uint8_t *bytes, bool may_wa
         status = found_read(found, root, fd, bytes, may_wait);
         found->bytes = bytes;
     } else if (status == 0) {
-        status = found_digest(found, root, fd, may_wait);
         found->shows_pages = fd_shows_pages(root, fd, &found->st);
     }
     found->status = status;

@@ -42,12 +42,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class SlowDisk:
     """One directory of files, which are bytes in memory.  The name of the directory itself is ""."""
 
-    def __init__(self, mount_point, files):
+    def __init__(self, mount_point, files, changed_s=1_700_000_000):
         self.path = mount_point
         self._lock = threading.Condition()
         self._names = list(files)
         self._contents = dict(files)
-        self._times = {name: 1_700_000_000_000_000_000 + i for i, name in enumerate(files)}
+        self._times = {name: changed_s * 1_000_000_000 + i for i, name in enumerate(files)}
         self._held = {}  # what is held: the requests that wait
         self._begins = {}  # name: from which offset on its reads are held
         self._asked = collections.Counter()  # by name: questions of every kind so far
