@@ -165,6 +165,8 @@ void file_retire(struct file **slot)
 static void file_free(struct weir_buf *b)
 {
     struct file *f = container_of(b, struct file, buf);
+    if (f->is_private)
+        f->windows_of->decoded_len -= f->size;
     root_close_file(f->root, f->fd);
     mem_give(f);
 }

@@ -275,7 +275,8 @@ static unsigned files_choose(struct files *f, const struct weir_request *r,
 {
     unsigned status = 0;
     while ((*out = resource_choose(resource, r)) == NULL && status == 0)
-        status = cache_make_original(f->cache, resource);
+        status = resource->decode_status != 0 ? resource->decode_status
+                                              : cache_make_original(f->cache, resource);
     return status;
 }
 

@@ -42,7 +42,7 @@ static bool time_is_before(const struct timespec *a, const struct timespec *b)
 
 bool sibling_counts(const struct stat *st, const struct timespec *original_mtime)
 {
-    return S_ISREG(st->st_mode) &&
+    return S_ISREG(st->st_mode) && st->st_size > 0 &&
            (original_mtime == NULL || !time_is_before(&st->st_mtim, original_mtime));
 }
 
