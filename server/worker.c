@@ -315,6 +315,7 @@ static enum weir_err worker_set_up(struct worker *w)
         .clock = &w->clock,
         .stats = &w->stats,
         .handler = files_handle,
+        .refuse = files_refuse,
         .handler_ctx = w->files,
     };
     w->tls_env = (struct tls_env){.mem = w->mem, .clock = &w->clock, .stats = &w->tls_stats};

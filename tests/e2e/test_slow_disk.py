@@ -125,6 +125,22 @@ def test_streams_that_are_reset_while_their_list_is_made(slow, disk):
         check_hot(slow, wire)
 
 
+def test_a_request_that_is_refused_while_it_waits(slow, disk):
+    """Its body turns out to be none: the answer does not wait for the file."""
+    disk.hold("cold.txt")
+    with Line.connect(slow) as line:
+        line.send(b"GET /cold.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        disk.wait_for("cold.txt")
+        line.send(b"no chunk\r\n")
+        status, fields, _ = line.read()
+        assert (status, dict(fields)["content-type"]) == (400, "text/html; charset=utf-8")
+        assert line.read() is None
+    disk.release("cold.txt")
+    with Wire.connect(slow) as wire:
+        assert wire.get("/cold.txt").body == COLD["cold.txt"]
+        check_hot(slow, wire)
+
+
 def test_many_wait_for_one_file(slow, disk):
     disk.hold("cold.bin")
     with Wire.connect(slow) as wire, Wire.connect(slow) as other:

@@ -518,3 +518,9 @@ void files_handle(void *ctx, struct weir_request *r)
 {
     files_serve(ctx, r);
 }
+
+void files_refuse(void *ctx, struct weir_request *r, unsigned status)
+{
+    struct files *f = ctx;
+    failures_answer(&f->failures, r, status);
+}

@@ -52,4 +52,7 @@ void files_free(struct files *f);
 /* Answer a request.  A weir_handler_fn; ctx is the struct files. */
 void files_handle(void *ctx, struct weir_request *r);
 
+/* Answer a request that the protocol refuses.  A refusal_fn; ctx is the struct files. */
+void files_refuse(void *ctx, struct weir_request *r, unsigned status);
+
 #endif
