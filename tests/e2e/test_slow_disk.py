@@ -215,6 +215,15 @@ def test_a_disk_error_before_the_response_is_a_500(slow, disk, name):
         assert wire.get(f"/{name}").body == COLD[name]
 
 
+def test_a_directory_that_cannot_be_read_is_a_500(slow, disk):
+    disk.fail("")
+    with Wire.connect(slow) as wire:
+        assert wire.get("/").status == 500
+        check_hot(slow, wire)
+        disk.fail("", 0)
+        assert wire.get("/").status == 200
+
+
 def test_a_disk_error_within_a_response_resets_it(slow, disk):
     disk.fail("huge.bin", offset=6 * MIB)
     with Wire.connect(slow) as wire:

@@ -186,6 +186,19 @@ void look_init(struct look *l, const struct root *root)
         l->found[i] = (struct found){.status = 404, .fd = -1};
 }
 
+/*
+ * Why a path may not be opened for reading: a directory may still be passed through (mode 0711),
+ * so that its index is for the next request to find.
+ */
+static unsigned look_refused(struct look *l, const char *path, bool may_wait)
+{
+    struct stat st;
+    if (!may_wait)
+        return ROOT_WAITS;
+    bool is_directory = root_stat(&l->root, path + 1, &st) == 0 && S_ISDIR(st.st_mode);
+    return is_directory ? 308 : 403;
+}
+
 static unsigned look_open_one(struct look *l, const char *path, enum coding coding, bool may_wait)
 {
     struct found *found = &l->found[coding];
@@ -193,6 +206,8 @@ static unsigned look_open_one(struct look *l, const char *path, enum coding codi
     unsigned status = root_open_file(&l->root, path + 1, may_wait, &fd);
     if (status == 0)
         return look_adopt(&l->root, fd, l->bytes[coding], may_wait, found);
+    if (status == 403)
+        status = look_refused(l, path, may_wait);
     *found = (struct found){.status = status, .fd = -1};
     return status;
 }

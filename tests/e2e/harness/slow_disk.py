@@ -206,6 +206,11 @@ class SlowDisk:
 
     def _reply_to_readdir(self, unique, body):
         _, offset, size, *_ = READ_IN.unpack_from(body)
+        with self._lock:
+            error, _ = self._errors.get("", (0, 0))
+        if error:
+            self._reply(unique, error=error)
+            return
         entries = b""
         for i, name in list(enumerate(self._names))[offset:]:
             text = name.encode()
