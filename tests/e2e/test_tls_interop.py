@@ -508,6 +508,16 @@ def test_an_unknown_engine_gets_one_line_and_status_2(weir, tree):
     assert len(done.stderr.splitlines()) == 1 and "rot13" in done.stderr
 
 
+def test_a_configuration_of_openssl_has_the_last_word(start, tree, tmp_path):
+    """It may insist on OpenSSL's own key schedule; the secrets then come in another way."""
+    (tmp_path / "openssl.cnf").write_text(
+        "openssl_conf = all\n[all]\nalg_section = which\n"
+        "[which]\ndefault_properties = provider=default\n")
+    server = start(tree.root, within=("env", f"OPENSSL_CONF={tmp_path / 'openssl.cnf'}"))
+    with Wire.connect(server) as wire:
+        assert wire.get("/small.txt").body == tree.files["small.txt"]
+
+
 # ---- the key log ----
 
 
