@@ -25,6 +25,7 @@ struct tls_ctx {
     const char *engine;                       /* who does the records */
     bool sees_secrets;                        /* see kdf.h; else the key log shows them */
     int keylog_fd;                            /* -1: no key log */
+    uint32_t ticket_period_s;                 /* see tickets.h */
     uint8_t ticket_master[TICKET_MASTER_LEN]; /* what ticket keys are derived from */
 };
 

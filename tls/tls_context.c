@@ -97,7 +97,8 @@ static enum weir_err ctx_init(struct tls_ctx *ctx, const struct tls_config *conf
     if (err == WEIR_OK)
         err = ctx_set_suites(ctx, config->aead, message);
     if (err == WEIR_OK)
-        err = tickets_init(ctx);
+        err = tickets_init(ctx, config->ticket_period_s > 0 ? config->ticket_period_s
+                                                            : TLS_TICKET_PERIOD_S);
     if (err == WEIR_OK)
         err = ctx_open_keylog(ctx, config->keylog_file, message);
     if (err == WEIR_OK)
