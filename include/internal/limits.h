@@ -168,6 +168,18 @@
  * 64; above 16 KiB a copy gains less than the memory is worth, which the page cache has used
  * already */
 #define LIMIT_SNAPSHOT_LEN ((size_t)16 * 1024)
+/* bytes of originals that were made from compressed siblings: of one, which also bounds what a file
+ * that is made to grow can do; of those that are kept; and of these with those that are being sent,
+ * on breach: 503 */
+#define LIMIT_DECODED_LEN ((uint64_t)64 * 1024 * 1024)
+#define LIMIT_DECODED_KEPT ((size_t)64 * 1024 * 1024)
+#define LIMIT_DECODED_BYTES ((uint64_t)256 * 1024 * 1024)
+/* bytes that are read at once to make an entity-tag of a file's content: some 10 ms in memory, for
+ * which its first response waits; of a larger file it goes without a tag */
+#define LIMIT_TAG_PIECE ((uint64_t)8 * 1024 * 1024)
+/* directory lists that are made at once: of a directory with a million names each may take 40 MiB
+ * and a second of another thread's */
+#define LIMIT_LISTINGS 2
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 

@@ -76,4 +76,14 @@ struct stats {
     } calls;
 };
 
+/* Add the system calls counted in `from`, which begins anew, to those of `to`. */
+static inline void stats_take_calls(struct stats *to, struct stats *from)
+{
+#define STATS_CALL_TAKE(name)                                                                      \
+    to->calls.name += from->calls.name;                                                            \
+    from->calls.name = 0;
+    STATS_CALL_MAP(STATS_CALL_TAKE)
+#undef STATS_CALL_TAKE
+}
+
 #endif

@@ -1,9 +1,11 @@
 /* Directories as pages and as JSON. */
 #include "files_fake.h"
 
+#include "directory.h"
 #include "escape.h"
 #include "internal/limits.h"
-#include "listing.h"
+#include "listing_page.h"
+#include "root.h"
 
 static struct fake fake;
 
@@ -169,6 +171,58 @@ static void long_listings_come_in_pages(void **state)
     assert_int_equal(fake_get(&fake, "/long/?sort=size")->status, 200);
 }
 
+/* Names in an order that is not theirs: 7919 shares no factor with their number. */
+static void make_names(const char *dir, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s/%zu", dir, i * 7919 % count);
+        fake_put(&fake, name, "");
+    }
+}
+
+static void names_come_in_order_wherever_one_begins(void **state)
+{
+    (void)state;
+    enum { COUNT = 12000 };
+    char path[512];
+    struct directory d;
+    struct stats stats = {0};
+    const struct root root = {.fd = -1, .stats = &stats};
+    fake_mkdir(&fake, "heap");
+    make_names("heap", COUNT);
+    fake_path(&fake, "heap", path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    assert_int_equal(directory_read(&d, &root, fd), 0);
+
+    assert_int_equal(d.count, COUNT);
+    assert_false(d.is_cut);
+    assert_string_equal(directory_name(&d, 1), "1");
+    const char *before = directory_name(&d, 5000);
+    for (size_t i = 5001; i < COUNT; i++) {
+        const char *name = directory_name(&d, i);
+        assert_true(strcmp(before, name) < 0);
+        before = name;
+    }
+    assert_string_equal(directory_name(&d, 0), "0");
+    assert_string_equal(directory_name(&d, COUNT - 1), "9999");
+    directory_deinit(&d, &root);
+    close(fd);
+    assert_int_equal(stats.calls.mmap, stats.calls.munmap);
+}
+
+static void no_name_of_a_large_directory_is_left_out(void **state)
+{
+    (void)state;
+    fake_mkdir(&fake, "large");
+    make_names("large", 10 * LISTING_PAGE + 3);
+    fake_add_field(&fake, "accept", "application/json");
+    assert_int_equal(fake_get(&fake, "/large/?page=11")->status, 200);
+    assert_non_null(strstr(fake.answer.body, "\"pages\":11,\"complete\":true"));
+    assert_non_null(strstr(fake.answer.body, "\"9999\""));
+}
+
 static void listings_are_off_by_default(void **state)
 {
     (void)state;
@@ -222,6 +276,8 @@ int main(void)
         CASE(head_of_a_listing_has_no_body),
         CASE(other_paths_are_answered_as_before),
         CASE(long_listings_come_in_pages),
+        CASE(names_come_in_order_wherever_one_begins),
+        CASE(no_name_of_a_large_directory_is_left_out),
         CASE(listings_are_off_by_default),
         cmocka_unit_test(utf8_is_told_from_what_is_none),
     };

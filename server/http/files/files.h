@@ -43,10 +43,16 @@ WEIR_MUST_USE
 enum weir_err files_new(const struct files_config *config, struct mem *mem,
                         const struct clock *clock, struct stats *stats, struct files **out);
 
+/* Begin nothing more that no request waits for. */
+void files_end(struct files *f);
+
 /* Once all responses are released.  NULL is fine. */
 void files_free(struct files *f);
 
 /* Answer a request.  A weir_handler_fn; ctx is the struct files. */
 void files_handle(void *ctx, struct weir_request *r);
+
+/* Answer a request that the protocol refuses.  A refusal_fn; ctx is the struct files. */
+void files_refuse(void *ctx, struct weir_request *r, unsigned status);
 
 #endif
