@@ -68,7 +68,7 @@ def parse(argv):
 def main(argv):
     options = parse(argv)
     try:
-        chosen = choose_workloads(options)
+        chosen = [] if options.instructions else choose_workloads(options)
         taking_part = choose_servers(options)
         plan = make_plan(options)
     except ValueError as e:
@@ -82,7 +82,7 @@ def main(argv):
         return 1
     if options.instructions:
         return instructions.run(pathlib.Path(options.weir), load, BENCH / "budget.json",
-                                options.update)
+                                options.update, options.only)
     if not options.no_setup:
         taking_part = choose_servers(options)  # there may be more of them now
     out = options.out or BENCH / "results" / time.strftime("%Y-%m-%d-%H%M%S")

@@ -22,6 +22,7 @@ enum {
     OPTION_KEY,
     OPTION_KEYLOG,
     OPTION_AEAD,
+    OPTION_TICKET_PERIOD,
     OPTION_CACHE_CONTROL,
     OPTION_CONTENT_TYPE,
     OPTION_FALLBACK,
@@ -50,6 +51,8 @@ static const struct option_row rows[] = {
     {"keylog", OPTION_KEYLOG, "FILE",
      "append TLS secrets, for Wireshark: whoever reads it reads all"},
     {"aead", OPTION_AEAD, "auto|ipsec-mb|vaes|openssl", "who encrypts records (default auto)"},
+    {"ticket-period", OPTION_TICKET_PERIOD, "SECONDS",
+     "life of a ticket key; it is accepted for two such periods (default 3600)"},
     {"cache-control", OPTION_CACHE_CONTROL, "GLOB=VALUE",
      "cache-control of matching files; repeatable"},
     {"content-type", OPTION_CONTENT_TYPE, "GLOB=TYPE",
@@ -200,6 +203,16 @@ static enum config_outcome set_aead(struct config *c, const char *text)
     return bad("aead", text, "expected auto, ipsec-mb, vaes or openssl");
 }
 
+static enum config_outcome set_ticket_period(struct config *c, const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < 1 || n > TLS_TICKET_PERIOD_MAX_S)
+        return bad("ticket-period", text, "expected seconds, from 1 to 302400 (half a week)");
+    c->tls.ticket_period_s = (uint32_t)n;
+    return CONFIG_RUN;
+}
+
 /* A value goes into a field of every response as it is (RFC 9110 5.5). */
 static bool is_field_value(const char *text)
 {
@@ -300,6 +313,7 @@ static enum config_outcome set_option(struct config *c, int code, const char *ar
     case OPTION_KEY: c->tls.key_file = arg; return CONFIG_RUN;
     case OPTION_KEYLOG: c->tls.keylog_file = arg; return CONFIG_RUN;
     case OPTION_AEAD: return set_aead(c, arg);
+    case OPTION_TICKET_PERIOD: return set_ticket_period(c, arg);
     case OPTION_CACHE_CONTROL: return add_cache_rule(c, arg);
     case OPTION_CONTENT_TYPE: return add_type_rule(c, arg);
     case OPTION_FALLBACK: return set_fallback(c, arg);

@@ -66,8 +66,10 @@ static void describe_validators(struct file *f)
     v->date_s = f->id.mtime.tv_sec;
     bool is_meaningful = mtime_is_meaningful(v->date_s);
     v->has_date = is_meaningful && time_has_come(v->date_s);
-    if (v->has_date)
+    if (v->has_date) {
         clock_format_date(v->date_s, f->last_modified);
+        v->date = (struct weir_str){f->last_modified, CLOCK_DATE_LEN};
+    }
     v->etag.ptr = f->etag;
     uint64_t digest[2];
     if (is_meaningful) {
@@ -129,8 +131,7 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
         add_field(f, WEIR_STR("etag"), f->validators.etag);
     f->not_modified = f->whole;
     if (f->validators.has_date)
-        add_field(f, WEIR_STR("last-modified"),
-                  (struct weir_str){f->last_modified, CLOCK_DATE_LEN});
+        add_field(f, WEIR_STR("last-modified"), f->validators.date);
     if (f->validators.etag.len == 0)
         f->not_modified = f->whole;
     f->not_modified.fields += kept;
