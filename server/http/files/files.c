@@ -96,7 +96,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .windows = &f->windows,
         .server = config->server,
         .cache_rules = config->cache_rules,
-        .cache_rule_count = config->cache_rule_count,
+        .type_rules = config->type_rules,
         .fallback = config->fallback,
         .ignores_siblings = config->ignores_siblings,
     };

@@ -22,6 +22,7 @@
 #include "path.h"
 
 #define LISTING_FIELDS 8
+#define PAGE_DIGITS 4
 
 /* A list that is sent, by as many responses as hold a reference. */
 struct listing {
@@ -253,23 +254,35 @@ static struct listing_job *listings_find(const struct listings *all,
 
 /* ---- requests ---- */
 
+/* The number of a page; 0 if it is none. */
+static size_t page_parse(struct weir_str text)
+{
+    size_t page = 0;
+    if (text.len == 0 || text.len > PAGE_DIGITS)
+        return 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return 0;
+        page = page * 10 + (size_t)(text.ptr[i] - '0');
+    }
+    return page;
+}
+
 /* The page that a target asks for, 1 if it says nothing; 0 if it is none. */
 static size_t page_of(struct weir_str target)
 {
-    static const struct weir_str name = WEIR_STR_INIT("?page=");
-    size_t path_len = path_cut_query(target).len;
-    struct weir_str query = {target.ptr + path_len, target.len - path_len};
-    if (query.len < name.len || memcmp(query.ptr, name.ptr, name.len) != 0)
-        return 1;
-    size_t page = 0;
-    if (query.len > name.len + 4)
-        return 0;
-    for (size_t i = name.len; i < query.len; i++) {
-        if (query.ptr[i] < '0' || query.ptr[i] > '9')
-            return 0;
-        page = page * 10 + (size_t)(query.ptr[i] - '0');
+    static const struct weir_str name = WEIR_STR_INIT("page=");
+    size_t at = path_cut_query(target).len;
+    while (at < target.len) {
+        const char *begin = target.ptr + at + 1; /* behind '?' or '&' */
+        size_t left = target.len - at - 1;
+        const char *end = left == 0 ? NULL : memchr(begin, '&', left);
+        size_t len = end == NULL ? left : (size_t)(end - begin);
+        if (len >= name.len && memcmp(begin, name.ptr, name.len) == 0)
+            return page_parse((struct weir_str){begin + name.len, len - name.len});
+        at += 1 + len;
     }
-    return page;
+    return 1;
 }
 
 /* Begin to write a page.  Gives a status, or LISTING_WAITS and *out, which may be done already. */
