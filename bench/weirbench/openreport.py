@@ -2,6 +2,7 @@
 
 import math
 
+from . import demands
 from .svg import Drawing
 
 INK, SOFT, RULE = "#1d2733", "#5b6775", "#e4e8ec"
@@ -11,44 +12,28 @@ STRAINED = 0.9  # of its core: from here on the client may be what is late
 ROW, LEFT, RIGHT = 30, 250, 860
 
 
-def good(results):
-    return [r for r in results.open_loop if "error" not in r]
-
-
 def rows(results):
-    """weir and a peer at the same rate, a line each; met if weir's p99 is no worse."""
+    """Everyone who took part in a rate, a line each; weir's p99 beside the best of the others."""
+    ratios = {f.workload: f.ratio.value for f in demands.find_p99(results.good_open_loop())}
     out = [["workload", "rate/s", "of the peak", "server", *POINTS, "sent late p99", "client",
-            "server", "weir's p99 / peer's"]]
-    for row in good(results):
-        rival = _partner(results, row)
-        judged = ""
-        if row["server"] == "weir" and rival:
-            ratio = row["median"]["p99"] / rival["median"]["p99"]
-            judged = f"{ratio:.2f}"
-            if row["share"] > 0.7:
-                judged += " met" if ratio <= 1 else " missed"
+            "server", "weir's p99 / best peer's"]]
+    for row in results.good_open_loop():
+        of = f"{row['share']:.0%} of {row['peer']}'s"
+        ratio = ratios.get(f"{row['workload']} at {of} peak")
         strained = " c" if row["client_share"] > STRAINED else ""
-        out.append([row["workload"], f"{row['rate']:,}", f"{row['share']:.0%} of {row['peer']}'s",
-                    row["server"], *(f"{row['median'][p]:,.0f}" for p in POINTS),
-                    f"{row['late_p99']:,.0f}", f"{row['client_share']:.0%}{strained}",
-                    f"{row['server_share']:.0%}", judged])
+        late = " ~" if demands.is_disturbed(row) else ""
+        out.append([row["workload"], f"{row['rate']:,}", of, row["server"],
+                    *(f"{row['median'][p]:,.0f}" for p in POINTS),
+                    f"{row['late_p99']:,.0f}{late}", f"{row['client_share']:.0%}{strained}",
+                    f"{row['server_share']:.0%}",
+                    f"{ratio:.2f}" if row["server"] == "weir" and ratio else ""])
     return out
-
-
-def verdicts(results):
-    """met or missed, for each rate at which p99 is compared."""
-    return [row[-1].split()[1] for row in rows(results)[1:] if " " in row[-1]]
-
-
-def _partner(results, row):
-    return next((r for r in good(results) if r["server"] == row["peer"] and all(
-        r[k] == row[k] for k in ("workload", "peer", "share"))), None)
 
 
 def plots(results):
     found = {}
-    for workload in dict.fromkeys(r["workload"] for r in good(results)):
-        shown = [r for r in good(results) if r["workload"] == workload]
+    for workload in dict.fromkeys(r["workload"] for r in results.good_open_loop()):
+        shown = [r for r in results.good_open_loop() if r["workload"] == workload]
         found[f"latency-{workload}.svg"] = _plot(workload, shown)
     return found
 

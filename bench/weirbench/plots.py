@@ -3,7 +3,7 @@
 Workloads differ by five orders of magnitude, so each has a panel and a scale of its own.
 """
 
-from . import openreport, report
+from . import openreport, report, sweep
 from .svg import Drawing, text_width
 from .workloads import PROTOCOLS
 
@@ -28,13 +28,13 @@ def all_plots(results):
     """{file name: SVG} of what has been measured."""
     plots = {}
     for protocol in PROTOCOLS:
-        workloads = [w for w in results.measured()
+        workloads = [w for w in results.listed()
                      if w.protocol == protocol and results.ok_cells(w)]
         if workloads:
-            plots[report.plot_name(protocol)] = cpu_bars(results, protocol, workloads)
-    if any(results.main_finding(w).ratio for w in results.measured()):
+            plots[f"cpu-{protocol}.svg"] = cpu_bars(results, protocol, workloads)
+    if any(results.main_finding(w).ratio for w in results.listed()):
         plots["ratio.svg"] = ratios(results)
-    return plots | openreport.plots(results)
+    return plots | sweep.plots(results) | openreport.plots(results)
 
 
 def cpu_bars(results, protocol, workloads):
@@ -135,7 +135,7 @@ def _demand(d, at, top, bottom, left, says):
 
 def ratios(results):
     """One line per workload: weir's share of the peer's CPU time, and the most it may be."""
-    workloads = [w for w in results.measured() if results.main_finding(w).ratio]
+    workloads = [w for w in results.listed() if results.main_finding(w).ratio]
     most = max([1.25] + [results.main_finding(w).ratio.high * 1.05 for w in workloads])
     left, right = MARGIN + 150, 800
     scale = (right - left) / most
