@@ -47,8 +47,9 @@ def cpu_bars(results, protocol, workloads):
     d = Drawing(width, round(height), title)
     d.text(MARGIN, 38, title, font_size=20, font_weight=600, fill=INK)
     when = results.facts["started"].split()[0]
-    d.text(MARGIN, 60, f"µs, less is better · median of {results.facts['rounds']} rounds, whiskers"
-           f" from min to max · {when}", font_size=12, fill=SOFT)
+    d.text(MARGIN, 60, f"µs per request, less is better · median of {results.facts['rounds']} rounds,"
+           f" whiskers from min to max · c: the client was the limit · ~: noisy · {when}", font_size=12,
+           fill=SOFT)
     for i, workload in enumerate(workloads):
         x = MARGIN + (i % columns) * (PANEL_W + GAP)
         y = TOP + (i // columns) * panel_h
@@ -64,7 +65,7 @@ def _shape(workload):
              "1m": "1 MiB", "100m": "100 MiB", "range": "16 KiB of 100 MiB", "gz": "10 KiB, .gz",
              "plain": "10 KiB, no .gz", "many": "100,000 files", "mix": "20 files"}
     return (words.get(workload.body, workload.body),
-            f"{workload.connections} × {workload.streams} in flight")
+            f"{workload.connections} connections × {workload.streams} in flight")
 
 
 def _panel(d, results, workload, x, y):

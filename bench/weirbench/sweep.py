@@ -1,7 +1,4 @@
-"""The sweep over connections and streams: a matrix of weir's share of the best peer's CPU, and its picture.
-
-A short name stands for the peer: the first letters that tell it from the others.
-"""
+"""The sweep over connections and streams: a matrix of weir's share of the best peer's CPU, and its picture."""
 
 import math
 
@@ -17,11 +14,10 @@ COLD, WARM = (10, 125, 140), (185, 60, 28)  # weir costs less, weir costs more
 def rows(results, protocol):
     """A line for each number of connections, a column for each body and number of streams."""
     cells = _findings(results, protocol)
-    head = ["connections"] + [f"{WORDS[b]}, m{m}" for b in SMALL for m in STREAMS]
-    if not cells:
-        return [head]
-    return [head] + [[f"c{c}"] + [_words(cells.get((b, c, m))) for b in SMALL for m in STREAMS]
-                     for c in CONNECTIONS if any(key[1] == c for key in cells)]
+    columns = [(b, m) for b in SMALL for m in STREAMS if any((b, c, m) in cells for c in CONNECTIONS)]
+    lines = [[f"c{c}"] + [_words(cells.get((b, c, m))) for b, m in columns]
+             for c in CONNECTIONS if any((b, c, m) in cells for b, m in columns)]
+    return [["connections"] + [f"{WORDS[b]}, m{m}" for b, m in columns]] + lines
 
 
 def _findings(results, protocol):
@@ -45,28 +41,29 @@ def plots(results):
 
 def _picture(swept):
     """A block for each protocol, in it a field of colours for each body."""
+    bodies = [b for b in SMALL if any(key[0] == b for cells in swept.values() for key in cells)]
     field_w = CELL_W * len(STREAMS)
     block_h = CELL_H * len(CONNECTIONS) + BLOCK
-    d = Drawing(LEFT + len(SMALL) * (field_w + GAP) + 10, TOP + len(swept) * block_h + 20,
+    d = Drawing(max(LEFT + len(bodies) * (field_w + GAP) + 10, 920), TOP + len(swept) * block_h + 20,
                 "weir's CPU per request as a share of the best peer's")
     d.text(32, 38, d.title, font_size=20, font_weight=600, fill=INK)
-    d.text(32, 60, "across: requests in flight on each connection · down: connections · green: weir"
-           " costs less · red: weir costs more · under the number: the best peer", font_size=12, fill=SOFT)
-    for i, body in enumerate(SMALL):
+    d.text(32, 60, "across: requests in flight on each connection · down: connections · blue: weir"
+           " costs less · red: more · white: as much · under the number: the best peer", font_size=12, fill=SOFT)
+    for i, body in enumerate(bodies):
         x = LEFT + i * (field_w + GAP)
         d.text(x + field_w / 2, TOP - 24, WORDS[body], font_size=15, font_weight=600, fill=INK,
                text_anchor="middle")
     for i, (protocol, cells) in enumerate(swept.items()):
-        _block(d, protocol, cells, TOP + i * block_h)
+        _block(d, protocol, bodies, cells, TOP + i * block_h)
     return d.document()
 
 
-def _block(d, protocol, cells, top):
+def _block(d, protocol, bodies, cells, top):
     d.text(32, top + CELL_H * len(CONNECTIONS) / 2 + 5, protocol, font_size=15, font_weight=600, fill=INK)
     for j, connections in enumerate(CONNECTIONS):
         d.text(LEFT - 10, top + CELL_H * (j + 0.5) + 4, f"c{connections}", font_size=12, fill=SOFT,
                text_anchor="end")
-    for i, body in enumerate(SMALL):
+    for i, body in enumerate(bodies):
         left = LEFT + i * (CELL_W * len(STREAMS) + GAP)
         for k, streams in enumerate(STREAMS):
             x = left + k * CELL_W

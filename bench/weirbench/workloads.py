@@ -104,6 +104,12 @@ class Demand:
     subject: str = "weir"
     metric: str = "cpu_us"  # or syscalls
 
+    @property
+    def variants(self):
+        """Names of the variants of weir that it is about."""
+        named = (who.partition("weir:")[2] for who in (self.subject, self.against))
+        return tuple(filter(None, named))
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -165,7 +171,8 @@ class Workload:
 
     @property
     def demands(self):
-        return DEMANDS.get(self.name, ())
+        """Those about servers that take part."""
+        return tuple(d for d in DEMANDS.get(self.name, ()) if set(d.variants) <= set(self.variants))
 
 
 def shaped(protocol, body, connections, streams, **more):
@@ -255,12 +262,12 @@ DEMANDS = {
               *((Demand(0.30, "", "weir:uring", "syscalls"),) if name.endswith("c50-m1") else ()))
        for name in ("h2c-1k-c50-m1", "h2-1k-c50-m1", "h2c-1k-c400-m4", "h2-1k-c400-m4")},
 }
-DEFAULT = tuple(w for w in WORKLOADS if w.demands or w in SPECIAL)
+DEFAULT = tuple(w for w in WORKLOADS if w.name in DEMANDS or w in SPECIAL)
 SWEEP = tuple(replace(w, group="", variants=(), stock=False) for w in WORKLOADS if w.is_swept)
 
 
 def is_default(workload):
-    return bool(workload.demands) or workload.name in (w.name for w in SPECIAL)
+    return workload.name in DEMANDS or workload.name in (w.name for w in SPECIAL)
 
 
 # Constant rate: closed loops hide stalls. (protocol, body, connections, most in flight on each)

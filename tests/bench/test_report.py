@@ -13,7 +13,7 @@ from weirbench.workloads import PROTOCOLS, SWEEP, Workload
 SMALL = Workload("h2c-1k-c10-m32", "h2c", "1k", connections=10, streams=32)
 NAMED = Workload("h2-full", "h2", "6b", connections=9, connects=9)
 UNCHANGED = Workload("h2c-304-c10-m32", "h2c", "304", connections=10, streams=32)
-BACK_ENDS = Workload("h2c-1k-c50-m1", "h2c", "1k", connections=50)
+BACK_ENDS = Workload("h2c-1k-c50-m1", "h2c", "1k", connections=50, variants=("epoll", "uring"))
 
 FACTS = {
     "started": "2026-01-02 03:04:05 +0000", "quick": False, "rounds": 3, "seconds": 1.0,
@@ -142,6 +142,9 @@ class Sweeps(unittest.TestCase):
     def test_the_usual_workloads_are_none(self):
         found = results(SMALL, cell(SMALL, "weir", 1), cell(SMALL, "h2o", 2))
         self.assertEqual(sweep.plots(found), {})
+
+    def test_it_asks_nothing_of_variants(self):
+        self.assertTrue(all(d.variants == () for w in SWEEP for d in w.demands))
 
     def test_it_covers_every_number_of_connections_and_streams(self):
         self.assertEqual(len(SWEEP), len(PROTOCOLS) * 3 * 5 * 4)
