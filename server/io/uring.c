@@ -262,6 +262,7 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
         goto fail;
     }
     u->has_ring = true;
+    uring_fixed_open(u);
     u->reach = calloc(u->files, sizeof(*u->reach));
     err = u->reach == NULL ? WEIR_NOMEM : uring_buffers_open(u);
     if (err != WEIR_OK)

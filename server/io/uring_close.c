@@ -27,8 +27,8 @@ enum weir_err uring_adopt(struct io *io, struct io_sock *s, int handle)
     const struct uring *u = uring_from(io);
     *s = (struct io_sock){.io = io, .handle = handle};
     bool is_wanted = io->env.zero_copy == IO_ZERO_COPY_ON && u->reach[handle] != URING_UNIX;
-    if (io->env.zero_copy == IO_ZERO_COPY_AUTO)
-        is_wanted = u->reach[handle] == URING_FAR;
+    if (io->env.zero_copy == IO_ZERO_COPY_AUTO) /* which cannot do without the report */
+        is_wanted = u->reach[handle] == URING_FAR && (u->features & URING_HAS_ZC_REPORT);
     if (is_wanted && (u->features & URING_HAS_SEND_ZC))
         s->flags |= URING_SENDS_ZC;
     return WEIR_OK;
