@@ -52,6 +52,8 @@ static void sock_send(struct io_sock *s)
         uring_sock_tag(s, sqe, URING_SEND, s);
     }
     sqe->flags |= IOSQE_FIXED_FILE;
+    if (zc == NULL && len <= URING_PROMPT_SEND_MAX)
+        uring_from(s->io)->prompt_sends++;
 }
 
 void uring_send(struct io_sock *s, struct weir_gather *g)
