@@ -33,6 +33,7 @@
 enum kind {
     KIND_SNAPSHOT, /* bytes of memory */
     KIND_MAP,      /* open files */
+    KIND_DECODED,  /* bytes of memory, of originals that were made; and a share for open files */
     KINDS,
 };
 
@@ -110,6 +111,7 @@ enum weir_err cache_new(const struct file_env *env, const struct clock *clock,
     c->clock = clock;
     c->rings[KIND_SNAPSHOT].max = bounds->snapshot_bytes;
     c->rings[KIND_MAP].max = bounds->maps;
+    c->rings[KIND_DECODED].max = LIMIT_DECODED_KEPT;
     size_t buckets = 16;
     while (buckets < bounds->maps + bounds->snapshot_bytes / SNAPSHOT_LEN_TYPICAL)
         buckets *= 2;
@@ -126,13 +128,27 @@ enum weir_err cache_new(const struct file_env *env, const struct clock *clock,
     return WEIR_OK;
 }
 
+/* What an entry takes of what its kind is bounded by. */
+static size_t entry_cost(const struct cache *c, const struct entry *e)
+{
+    size_t maps = resource_maps(&e->resource);
+    size_t len = sizeof(*e) + e->path_len + resource_len(&e->resource);
+    switch (e->kind) {
+    case KIND_SNAPSHOT: return len;
+    case KIND_MAP: return maps;
+    case KIND_DECODED: return len + maps * (LIMIT_DECODED_KEPT / c->rings[KIND_MAP].max);
+    case KINDS: break;
+    }
+    return 0;
+}
+
 /* Count an entry against the bound of its kind. */
 static void entry_enter_ring(struct cache *c, struct entry *e)
 {
-    size_t maps = resource_maps(&e->resource);
-    e->kind = maps > 0 ? KIND_MAP : KIND_SNAPSHOT;
-    size_t cost = maps > 0 ? maps : sizeof(*e) + e->path_len + resource_len(&e->resource);
-    ring_add(&c->rings[e->kind], &e->node, cost);
+    e->kind = resource_maps(&e->resource) > 0 ? KIND_MAP : KIND_SNAPSHOT;
+    if (e->resource.is_decoded)
+        e->kind = KIND_DECODED;
+    ring_add(&c->rings[e->kind], &e->node, entry_cost(c, e));
 }
 
 static void cache_add(struct cache *c, struct entry *e)
@@ -256,6 +272,7 @@ static bool cache_relieve(struct cache *c, const struct entry *e)
     for (int i = 0; i < EVICT_WHEN_SHORT; i++) {
         has_evicted |= cache_evict(c, KIND_MAP, e);
         has_evicted |= cache_evict(c, KIND_SNAPSHOT, e);
+        has_evicted |= cache_evict(c, KIND_DECODED, e);
     }
     return has_evicted;
 }
@@ -302,7 +319,7 @@ static unsigned entry_conclude(struct cache *c, struct entry *e, struct opening 
         break;
     case OPENING_OPEN: status = entry_fill(c, e, o->look); break;
     case OPENING_DECODE:
-        resource_add_original(&e->resource, c->env, &o->look->found[CODING_IDENTITY]);
+        status = resource_add_original(&e->resource, c->env, &o->look->found[CODING_IDENTITY]);
         break;
     }
     return status;
@@ -502,8 +519,10 @@ unsigned cache_make_original(struct cache *c, struct resource *resource)
     }
     ring_remove(&c->rings[e->kind], &e->node);
     unsigned status = entry_begin(c, e, OPENING_DECODE);
-    if (status != CACHE_WAITS)
+    if (status != CACHE_WAITS) {
         entry_enter_ring(c, e);
+        cache_shrink(c, e);
+    }
     return status;
 }
 

@@ -10,9 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "digest.h"
 #include "internal/log.h"
-#include "validator.h"
 
 /* Times that a small file is read until it did not change meanwhile. */
 #define READ_TRIES 3
@@ -22,10 +20,6 @@
  * was opened sooner after a change than this may change again without showing it.
  */
 #define CHANGE_TICK_NS 20000000
-
-/* Bytes up to which a tag is made of the content: all are read at once. */
-#define DIGEST_LEN_MAX ((off_t)8 * 1024 * 1024)
-#define DIGEST_CHUNK 16384
 
 static const char *const suffixes[CODINGS] = {
     [CODING_IDENTITY] = "",
@@ -48,7 +42,7 @@ static bool time_is_before(const struct timespec *a, const struct timespec *b)
 
 bool sibling_counts(const struct stat *st, const struct timespec *original_mtime)
 {
-    return S_ISREG(st->st_mode) &&
+    return S_ISREG(st->st_mode) && st->st_size > 0 &&
            (original_mtime == NULL || !time_is_before(&st->st_mtim, original_mtime));
 }
 
@@ -157,28 +151,6 @@ static unsigned found_read(struct found *found, const struct root *root, int fd,
     return 503; /* it is being written */
 }
 
-/* Digest the content of a large file whose time says nothing. */
-static unsigned found_digest(struct found *found, const struct root *root, int fd, bool may_wait)
-{
-    if (mtime_is_meaningful(found->st.st_mtim.tv_sec) || found->st.st_size > DIGEST_LEN_MAX)
-        return 0;
-    if (!may_wait)
-        return ROOT_WAITS; /* the work alone takes too long for a loop */
-    struct digest d;
-    uint8_t chunk[DIGEST_CHUNK];
-    digest_init(&d);
-    for (off_t at = 0; at < found->st.st_size;) {
-        ssize_t n = fd_read(root, fd, chunk, sizeof(chunk), at, true);
-        if (n <= 0)
-            return 0; /* then it has no tag; whoever reads it will see why */
-        digest_feed(&d, chunk, (size_t)n);
-        at += n;
-    }
-    digest_finish(&d, found->digest);
-    found->has_digest = true;
-    return 0;
-}
-
 unsigned look_adopt(const struct root *root, int fd, uint8_t *bytes, bool may_wait,
                     struct found *found)
 {
@@ -191,7 +163,6 @@ unsigned look_adopt(const struct root *root, int fd, uint8_t *bytes, bool may_wa
         status = found_read(found, root, fd, bytes, may_wait);
         found->bytes = bytes;
     } else if (status == 0) {
-        status = found_digest(found, root, fd, may_wait);
         found->shows_pages = fd_shows_pages(root, fd, &found->st);
     }
     found->status = status;
@@ -215,6 +186,19 @@ void look_init(struct look *l, const struct root *root)
         l->found[i] = (struct found){.status = 404, .fd = -1};
 }
 
+/*
+ * Why a path may not be opened for reading: a directory may still be passed through (mode 0711),
+ * so that its index is for the next request to find.
+ */
+static unsigned look_refused(struct look *l, const char *path, bool may_wait)
+{
+    struct stat st;
+    if (!may_wait)
+        return ROOT_WAITS;
+    bool is_directory = root_stat(&l->root, path + 1, &st) == 0 && S_ISDIR(st.st_mode);
+    return is_directory ? 308 : 403;
+}
+
 static unsigned look_open_one(struct look *l, const char *path, enum coding coding, bool may_wait)
 {
     struct found *found = &l->found[coding];
@@ -222,6 +206,8 @@ static unsigned look_open_one(struct look *l, const char *path, enum coding codi
     unsigned status = root_open_file(&l->root, path + 1, may_wait, &fd);
     if (status == 0)
         return look_adopt(&l->root, fd, l->bytes[coding], may_wait, found);
+    if (status == 403)
+        status = look_refused(l, path, may_wait);
     *found = (struct found){.status = status, .fd = -1};
     return status;
 }
@@ -279,8 +265,5 @@ void look_close(struct look *l)
 
 void look_count(struct look *l, struct stats *stats)
 {
-#define STATS_CALL_ADD(name) stats->calls.name += l->stats.calls.name;
-    STATS_CALL_MAP(STATS_CALL_ADD)
-#undef STATS_CALL_ADD
-    l->stats = (struct stats){0};
+    stats_take_calls(stats, &l->stats);
 }
