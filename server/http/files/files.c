@@ -27,6 +27,7 @@
 #include "negotiate.h"
 #include "partial.h"
 #include "path.h"
+#include "piece.h"
 #include "range.h"
 #include "reader.h"
 #include "redirect.h"
@@ -46,6 +47,7 @@ struct files {
     struct root root;
     struct file_env env;
     struct windows windows;
+    struct pieces pieces;
     struct failures failures;
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
@@ -107,6 +109,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .ring = {.max = config->mapped_bytes == 0 ? LIMIT_MAPPED_BYTES : config->mapped_bytes},
         .page_len = (size_t)sysconf(_SC_PAGESIZE),
     };
+    pieces_init(&f->pieces, mem);
     failures_init(&f->failures, mem, config->server);
     listings_init(&f->listings, &f->env);
     tagger_init(&f->tagger, &f->env);
@@ -149,6 +152,7 @@ void files_free(struct files *f)
     if (f == NULL)
         return;
     cache_free(f->cache);
+    pieces_deinit(&f->pieces);
     root_close(&f->root);
     free(f);
 }
@@ -359,9 +363,10 @@ static bool files_respond_range(struct files *f, struct weir_request *r, struct 
     switch (range_parse(field->value, file->size, ranges, &count)) {
     case RANGE_WHOLE: return false;
     case RANGE_PARTS:
-        if (!files_has_bytes(f, r, file, ranges[0].first))
+        if (!(count == 1 && pieces_have(&f->pieces, file, &ranges[0])) &&
+            !files_has_bytes(f, r, file, ranges[0].first))
             return true;
-        return partial_respond(r, f->env.mem, file, ranges, count, files_random(f));
+        return partial_respond(r, &f->pieces, file, ranges, count, files_random(f));
     case RANGE_UNSATISFIABLE: break;
     }
     char text[32];
