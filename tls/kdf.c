@@ -72,7 +72,7 @@ static struct kdf_call call_read(const OSSL_PARAM *params)
 static bool is_text(const OSSL_PARAM *p, const char *text)
 {
     size_t len = strlen(text);
-    return p->data_size == len && memcmp(p->data, text, len) == 0;
+    return p->data != NULL && p->data_size == len && memcmp(p->data, text, len) == 0;
 }
 
 static const struct kdf_hash *call_hash(const struct kdf_call *c)
