@@ -81,6 +81,7 @@ enum uring_sock_flag {
     URING_FINISHES = 1 << 6,  /* a shutdown is with the kernel */
     URING_SENDS_ZC = 1 << 7,  /* large sends go by zero copy */
     URING_LEAVES = 1 << 8,    /* closed, but for pages that the kernel still sends from */
+    URING_HAS_FIN = 1 << 9,   /* io_end_sending() was called */
 };
 
 /* Features of the kernel that are not required; bits, so that tests can leave some unused. */

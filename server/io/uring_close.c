@@ -51,6 +51,7 @@ static void sock_disconnect(struct io_sock *s)
 
 static void sock_leave_table(struct io_sock *s)
 {
+    WEIR_ASSERT(s->handle >= 0); /* one less would close descriptor 0 */
     if (s->flags & URING_IS_RESET)
         sock_disconnect(s);
     struct io_uring_sqe *sqe = uring_request(uring_from(s->io));

@@ -25,7 +25,7 @@
 /* Eight requests to a call: of what a call and a sleep cost, an eighth is left to each. */
 #define URING_PATIENCE_GOAL_MAX 8
 /* open connections for each that is waited for */
-#define URING_PATIENCE_SOCKETS 8
+#define URING_PATIENCE_SOCKETS ((size_t)8)
 
 struct uring_patience {
     uint64_t ended_ns; /* when the last wait ended */
