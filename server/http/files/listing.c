@@ -254,7 +254,7 @@ static struct listing_job *listings_find(const struct listings *all,
 /* ---- requests ---- */
 
 /* The number of a page; 0 if it is none. */
-static size_t page_parse(struct weir_str text)
+static size_t page_number(struct weir_str text)
 {
     size_t page = 0;
     if (text.len == 0 || text.len > PAGE_DIGITS)
@@ -278,7 +278,7 @@ static size_t page_of(struct weir_str target)
         const char *end = left == 0 ? NULL : memchr(begin, '&', left);
         size_t len = end == NULL ? left : (size_t)(end - begin);
         if (len >= name.len && memcmp(begin, name.ptr, name.len) == 0)
-            return page_parse((struct weir_str){begin + name.len, len - name.len});
+            return page_number((struct weir_str){begin + name.len, len - name.len});
         at += 1 + len;
     }
     return 1;
