@@ -325,6 +325,7 @@ static enum weir_err worker_set_up(struct worker *w)
         .mem = w->mem,
         .stats = &w->stats,
         .zero_copy = w->config.zero_copy,
+        .loops = w->config.workers,
     };
     err = io_new(w->config.io, &io_env, &w->io);
     for (size_t i = 0; err == WEIR_OK && i < w->config.listener_count; i++)

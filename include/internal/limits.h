@@ -30,6 +30,9 @@
 #define LIMIT_IOVECS 1024
 /* bytes of a write from which it is worth to send the pages themselves instead of a copy */
 #define LIMIT_ZERO_COPY_MIN ((size_t)32 * 1024)
+/* bytes of the pool that a worker pins for such sends: what it has in use at a few hundred
+ * downloads at once; a machine that swaps can take all else */
+#define LIMIT_PINNED ((size_t)256 * 1024 * 1024)
 /* bytes unsent in the socket above which the kernel takes no more: keeps the rest reorderable; for
  * fast peers it follows what may be staged */
 #define LIMIT_NOTSENT_LOWAT (256 * 1024)

@@ -9,6 +9,7 @@
 /* System calls of the request path; the names are those of the calls. */
 #define STATS_CALL_MAP(X)                                                                          \
     X(io_uring_enter)                                                                              \
+    X(io_uring_register)                                                                           \
     X(epoll_wait)                                                                                  \
     X(epoll_ctl)                                                                                   \
     X(accept4)                                                                                     \
@@ -61,9 +62,12 @@ struct stats {
     uint64_t iovecs_max; /* most entries of one */
     uint64_t bytes_sent; /* taken by the kernel */
     uint64_t bytes_received;
-    uint64_t zero_copy_sends;   /* of the writes, those of the pages themselves */
-    uint64_t zero_copy_copied;  /* of these, those that the kernel copied after all */
-    uint64_t zero_copy_notices; /* waits for the kernel to be done with the pages */
+    uint64_t zero_copy_sends;    /* of the writes, those of the pages themselves */
+    uint64_t zero_copy_copied;   /* of these, those that the kernel copied after all */
+    uint64_t zero_copy_notices;  /* waits for the kernel to be done with the pages */
+    uint64_t zero_copy_fixed;    /* of these sends, those from memory pinned in advance */
+    uint64_t zero_copy_pinned;   /* bytes of it */
+    uint64_t zero_copy_unpinned; /* times that more of it was refused */
 
     struct {
 #define STATS_CALL_FIELD(name) uint64_t name;
