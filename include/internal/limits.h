@@ -184,6 +184,8 @@
 /* directory lists that are made at once: of a directory with a million names each may take 40 MiB
  * and a second of another thread's */
 #define LIMIT_LISTINGS 2
+/* different lists that are being made or waited for; on breach: 503 */
+#define LIMIT_LISTINGS_QUEUED 200
 /* ms for which a cached file is taken to be what is on disk */
 #define LIMIT_CACHE_FRESH_MS 1000
 

@@ -79,6 +79,56 @@ def test_a_directory_that_becomes_a_file_and_back(wire, tree):
         tree.files["sub/index.html"]
 
 
+@pytest.mark.parametrize("name", ["page.txt", "data.bin"])
+def test_a_link_that_is_switched_to_another_release_is_seen(wire, tree, name):
+    """As deployments and mounted configuration do it: ..data names the release, links go by it."""
+    sizes = {"page.txt": 1000, "data.bin": 100_000}
+    for release in ("..one", "..two"):
+        for of, size in sizes.items():
+            tree.add(f"{release}/{of}", content(size, seed=release))
+    for link, target in (("..data", "..one"), *((of, f"..data/{of}") for of in sizes)):
+        (tree.root / link).symlink_to(target)
+    assert wire.get(f"/{name}").body == content(sizes[name], seed="..one")
+
+    (tree.root / "..next").symlink_to("..two")
+    (tree.root / "..next").rename(tree.root / "..data")
+
+    new = poll(wire, f"/{name}", lambda r: r.body != content(sizes[name], seed="..one"))
+    assert new.body == content(sizes[name], seed="..two")
+    assert wire.get("/..data/page.txt").status == 404
+
+
+@pytest.mark.h2c_only
+def test_siblings_come_and_go(wire, tree):
+    """A build packs files behind a server that runs: none of its steps is half seen."""
+    gzip = {"extra": [("accept-encoding", "gzip")]}
+    path, packed = tree.root / "app.js", tree.root / "app.js.gz"
+    path.write_bytes(b"// first")
+    assert wire.get("/app.js", **gzip).get("vary") is None
+
+    def until(condition):
+        deadline = time.monotonic() + PATIENCE
+        while not condition(response := wire.get("/app.js", **gzip)):
+            assert time.monotonic() < deadline, response
+        return response
+
+    packed.write_bytes(b"")  # it is being written
+    os.utime(path)
+    assert until(lambda r: r.get("last-modified")).body == b"// first"
+    packed.write_bytes(b"packed")
+    assert until(lambda r: r.get("content-encoding") == "gzip").body == b"packed"
+    path.write_bytes(b"// second")
+    os.utime(path, ns=(2**61, packed.stat().st_mtime_ns + 1))  # newer than its sibling
+    assert until(lambda r: r.body != b"packed").body == b"// second"
+    packed.write_bytes(b"packed anew")
+    os.utime(packed, ns=(2**61, path.stat().st_mtime_ns))
+    assert until(lambda r: r.get("content-encoding") == "gzip").body == b"packed anew"
+    path.unlink()
+    assert until(lambda r: True).body == b"packed anew"
+    packed.unlink()
+    until(lambda r: r.status == 404)
+
+
 def test_a_touched_file_gets_a_new_date(wire, tree):
     old = wire.get("/small.txt")
     os.utime(tree.root / "small.txt", (1_000_000_000, 1_000_000_000))

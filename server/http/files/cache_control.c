@@ -79,7 +79,7 @@ struct weir_str cache_control_of(struct weir_str path, struct weir_str type,
                                  struct path_rules rules)
 {
     static const struct weir_str html = WEIR_STR_INIT("text/html");
-    const struct path_rule *rule = rules_find(rules, path);
+    const struct path_rule *rule = rules_find(&rules, path);
     if (rule != NULL)
         return rule->value;
     if (name_has_digest(path))

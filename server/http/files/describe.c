@@ -99,7 +99,7 @@ static struct weir_str vary_of(bool is_fallback, bool has_siblings)
 /* The operator's word goes before the table's. */
 static struct weir_str type_of(struct weir_str path, const struct file_env *env)
 {
-    const struct path_rule *rule = rules_find(env->type_rules, path);
+    const struct path_rule *rule = rules_find(&env->type_rules, path);
     return rule != NULL ? rule->value : mime_find(path)->type;
 }
 

@@ -169,10 +169,15 @@ static unsigned listing_page_write_of(struct listing_page *p, const struct root 
     return status;
 }
 
-unsigned listing_page_write(struct listing_page *p, const struct root *root, int fd)
+const char *listing_page_place(const struct listing_page *p)
 {
-    const char *relative = p->path.len == 1 ? "." : p->path.ptr + 1;
-    unsigned status = fd == -1 ? root_open_file(root, relative, true, &fd) : 0;
+    return p->path.len == 1 ? "." : p->path.ptr + 1;
+}
+
+unsigned listing_page_write(struct listing_page *p, const struct root *root)
+{
+    int fd;
+    unsigned status = root_open_file(root, listing_page_place(p), true, &fd);
     if (status == 0)
         status = listing_page_write_of(p, root, fd);
     root_close_file(root, fd);

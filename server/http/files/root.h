@@ -16,6 +16,7 @@ struct stats;
 
 struct root {
     int fd;              /* the directory; -1 when not open */
+    char *path;          /* Own: where it was when it was opened, absolute; NULL: nobody knows */
     bool walks_paths;    /* the kernel does not do it */
     bool is_local;       /* its file system waits for nothing but disks of this machine */
     dev_t dev;           /* of the directory */

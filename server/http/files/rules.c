@@ -3,11 +3,11 @@
 
 #include "glob.h"
 
-const struct path_rule *rules_find(struct path_rules rules, struct weir_str path)
+const struct path_rule *rules_find(const struct path_rules *rules, struct weir_str path)
 {
-    for (size_t i = 0; i < rules.count; i++) {
-        if (glob_match(rules.first[i].glob, path))
-            return &rules.first[i];
+    for (size_t i = 0; i < rules->count; i++) {
+        if (glob_match(rules->first[i].glob, path))
+            return &rules->first[i];
     }
     return NULL;
 }

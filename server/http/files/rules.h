@@ -19,6 +19,6 @@ struct path_rules {
 };
 
 /* The first rule that matches a path, which begins with '/'; NULL: none does.  Thread: any. */
-const struct path_rule *rules_find(struct path_rules rules, struct weir_str path);
+const struct path_rule *rules_find(const struct path_rules *rules, struct weir_str path);
 
 #endif
