@@ -313,6 +313,9 @@ void uring_fixed_open(struct uring *u);
  */
 bool uring_fixed_covers(struct uring *u, const struct iovec *iov, size_t count);
 
+/* The kernel would not send from there: nothing is, from now on.  err: why, -errno. */
+void uring_fixed_give_up(struct uring *u, int err);
+
 /* ---- uring_fetch.c ---- */
 
 void uring_fetch(struct io *io, struct fetch *f);

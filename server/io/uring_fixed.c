@@ -113,6 +113,15 @@ static void fixed_grow(struct uring *u)
              strerrordesc_np(rv < 0 ? -rv : EAGAIN));
 }
 
+void uring_fixed_give_up(struct uring *u, int err)
+{
+    if (u->fixed.max == 0)
+        return; /* others were under way */
+    u->fixed = (struct uring_fixed){0};
+    u->io.env.stats->zero_copy_unpinned++;
+    log_line(LV_WARN, "zero-copy sends: not from pinned memory: %s", strerrordesc_np(-err));
+}
+
 bool uring_fixed_covers(struct uring *u, const struct iovec *iov, size_t count)
 {
     struct uring_fixed *f = &u->fixed;

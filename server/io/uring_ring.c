@@ -91,16 +91,21 @@ static enum weir_err ring_check_ops(struct io_uring *ring, unsigned *features, b
     return err;
 }
 
-/* Run the one request that is there: its result.  What else it completes goes to nobody. */
+/* Run the one request that is there: its result.  Notices are of requests before it. */
 static int ring_try(struct io_uring *ring)
 {
     struct __kernel_timespec limit = {.tv_sec = 1};
     struct io_uring_cqe *cqe;
-    int rv = io_uring_submit_and_wait_timeout(ring, &cqe, 1, &limit, NULL);
-    if (rv < 0)
-        return rv;
-    rv = cqe->res;
-    io_uring_cqe_seen(ring, cqe);
+    bool is_notice = true;
+    int rv = 0;
+    while (is_notice) {
+        rv = io_uring_submit_and_wait_timeout(ring, &cqe, 1, &limit, NULL);
+        if (rv < 0)
+            return rv;
+        rv = cqe->res;
+        is_notice = (cqe->flags & IORING_CQE_F_NOTIF) != 0;
+        io_uring_cqe_seen(ring, cqe);
+    }
     return rv;
 }
 
@@ -129,7 +134,7 @@ static bool ring_has_setsockopt(struct io_uring *ring, int fd)
 }
 
 /* On a socket without a connection it fails; but not for a flag that is not known. */
-static bool ring_has_zc(struct io_uring *ring, int fd, unsigned flags)
+static int ring_try_zc(struct io_uring *ring, int fd, unsigned flags)
 {
     static char byte;
     struct iovec iov = {.iov_base = &byte, .iov_len = 1};
@@ -137,17 +142,25 @@ static bool ring_has_zc(struct io_uring *ring, int fd, unsigned flags)
     struct io_uring_sqe *sqe = ring_request(ring);
     io_uring_prep_sendmsg_zc(sqe, fd, &msg, MSG_NOSIGNAL);
     sqe->ioprio |= (uint16_t)flags;
-    int rv = ring_try(ring);
+    return ring_try(ring);
+}
+
+static bool ring_has_zc(struct io_uring *ring, int fd, unsigned flags)
+{
+    int rv = ring_try_zc(ring, fd, flags);
     return rv != -EINVAL && rv != -EOPNOTSUPP;
 }
 
-/* Registered buffers: an empty table of them, and what could be sent from there. */
+/*
+ * Registered buffers: an empty table of them.  A kernel that takes lists from there looks there,
+ * and says that it found none.
+ */
 static unsigned ring_make_buffers(struct io_uring *ring, int fd)
 {
     if (io_uring_register_buffers_sparse(ring, URING_POOL_BUFFERS) != 0)
         return 0;
     unsigned features = URING_HAS_FIXED;
-    if (ring_has_zc(ring, fd, IORING_RECVSEND_FIXED_BUF))
+    if (ring_try_zc(ring, fd, IORING_RECVSEND_FIXED_BUF) == -EFAULT)
         features |= URING_HAS_FIXED_LISTS;
     return features;
 }

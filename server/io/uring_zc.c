@@ -81,6 +81,7 @@ static void zc_on_result(struct uring_zc *z, int res, bool is_noticed)
 {
     struct io_sock *s = z->sock;
     struct stats *stats = s->io->env.stats;
+    bool is_fixed = z->is_fixed;
     s->zero_copy = NULL;
     if (is_noticed) {
         s->notices++;
@@ -92,7 +93,12 @@ static void zc_on_result(struct uring_zc *z, int res, bool is_noticed)
     }
     if (res > 0) {
         stats->zero_copy_sends++;
-        stats->zero_copy_fixed += z->is_fixed;
+        stats->zero_copy_fixed += is_fixed;
+    }
+    if (is_fixed && (res == -EINVAL || res == -EFAULT)) {
+        uring_fixed_give_up(uring_from(s->io), res);
+        uring_resend(s);
+        return;
     }
     if (is_refusal(res)) {
         s->flags &= (uint16_t)~URING_SENDS_ZC;

@@ -8,14 +8,22 @@ import subprocess
 
 import pytest
 
-from harness import namespaces, sandbox
-from harness.server import Server, binary
+from harness import namespaces, sandbox, tools
+from harness.crowd import Crowd
+from harness.server import Server, binary, is_sanitized
 from harness.transport import Cleartext, Tls, open_tcp
 from harness.wire import Wire
 
 CONNECTIONS = 2000
 DESCRIPTORS = 200
 CAP_IPC_LOCK = 14
+CROWD = 60_000
+CROWD_COST = 48 * 1024  # bytes of a connection, both ends and the kernel's part
+
+
+def available_bytes():
+    text = pathlib.Path("/proc/meminfo").read_text()
+    return int(re.search(r"MemAvailable:\s+(\d+) kB", text)[1]) * 1024
 
 
 def has_uring(tmp_path):
@@ -121,6 +129,30 @@ def test_connections_use_up_no_descriptors(run, uring, tree):
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     server.stop()
     assert server.stats["connections"]["accepted"] == CONNECTIONS
+
+
+def test_sixty_thousand_connections_with_a_third_of_the_descriptors(run, uring):
+    """All of them open at once, and each of them answered while the others are."""
+    if is_sanitized():
+        pytest.skip("once is enough, and a connection is dearer here")
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < CROWD // 3:
+        pytest.skip(f"a hard limit of {hard} descriptors is less than {CROWD // 3}")
+    free = available_bytes()
+    if free < CROWD * CROWD_COST:
+        pytest.skip(f"{free >> 20} MiB of memory are too little for {CROWD} connections")
+    server = run("--io", "uring", "-w", "4", descriptors=CROWD // 3)
+    before, most = server.resident_bytes(), server.descriptor_count()
+    with Crowd(server.port, CROWD) as crowd:
+        assert crowd.ask_all() == CROWD
+        most = max(most, server.descriptor_count())
+        each = (server.resident_bytes() - before) / CROWD
+        print(f"{most} descriptors, {each:.0f} bytes each connection")
+    assert most < 100
+    server.stop()
+    assert server.stats["connections"]["accepted"] == CROWD
+    assert server.stats["connections"]["accept_pauses"] == 0
+    assert server.stats["requests"] == 2 * CROWD
 
 
 def test_a_full_file_table_pauses_accepting(run, uring, tree):

@@ -221,6 +221,21 @@ static void without_buffers_all_goes_as_it_is(void **state)
     close(fd);
 }
 
+static void when_the_kernel_will_not_send_from_there_all_goes_as_it_is(void **state)
+{
+    (void)state;
+    struct side *s;
+    int fd = client_accepted(&loop, &s);
+    skip_without(URING_HAS_SEND_ZC | URING_HAS_FIXED_LISTS);
+    uring()->fixed.len = uring()->fixed.max; /* which is not true */
+    transfer_blocks(fd, s);
+    transfer_blocks(fd, s);
+    assert_int_equal(loop.stats.zero_copy_unpinned, 1);
+    assert_int_equal(loop.stats.zero_copy_fixed, 0);
+    assert_true(loop.stats.zero_copy_sends > 0);
+    close(fd);
+}
+
 /* ---- limits of what may be pinned ---- */
 
 static struct rlimit limit_before;
@@ -284,14 +299,14 @@ static void when_no_more_may_be_pinned_it_is_tried_once(void **state)
     close(fd);
 }
 
-static void when_nothing_may_be_pinned_bytes_are_copied(void **state)
+static void when_nothing_may_be_pinned_all_is_sent_still(void **state)
 {
     (void)state;
     struct side *s;
     int fd = client_accepted(&loop, &s);
     limit_set(0);
-    transfer_blocks(fd, s);
-    assert_int_equal(loop.stats.zero_copy_sends, 0);
+    transfer_blocks(fd, s); /* where the kernel counts what a send pins; 6.1 does not for lists */
+    assert_int_equal(loop.stats.zero_copy_fixed, 0);
     assert_int_equal(loop.stats.bytes_sent, LEN);
     close(fd);
 }
@@ -311,9 +326,10 @@ int main(void)
         TEST(a_run_of_bytes_needs_no_newer_kernel, &runs),
         TEST(bytes_from_elsewhere_go_as_they_are, &lists),
         TEST(without_buffers_all_goes_as_it_is, &none),
+        TEST(when_the_kernel_will_not_send_from_there_all_goes_as_it_is, &lists),
         TEST_LIMITED(half_of_a_limit_is_left_to_others),
         TEST_LIMITED(when_no_more_may_be_pinned_it_is_tried_once),
-        TEST_LIMITED(when_nothing_may_be_pinned_bytes_are_copied),
+        TEST_LIMITED(when_nothing_may_be_pinned_all_is_sent_still),
     };
     return loop_has_uring() ? cmocka_run_group_tests(tests, NULL, NULL) : LOOP_SKIPPED;
 }
