@@ -31,6 +31,8 @@
     X(newfstatat)                                                                                  \
     X(pread64)                                                                                     \
     X(getdents64)                                                                                  \
+    X(inotify_add_watch)                                                                           \
+    X(inotify_rm_watch)                                                                            \
     X(memfd_create)                                                                                \
     X(write)
 
@@ -49,6 +51,7 @@ struct stats {
     uint64_t streams_refused; /* REFUSED_STREAM sent */
     uint64_t bodies_lost;     /* file maps that shrank while their bytes were being sent */
     uint64_t fetches;         /* times that something was waited for off the loop */
+    uint64_t changes;         /* events of directories that the kernel told of */
 
     /* bytes of response bodies, each counted once when it is handed to the output */
     uint64_t body_mapped; /* from a file map to the kernel or the cipher without a copy */
@@ -71,5 +74,15 @@ struct stats {
 #undef STATS_CALL_FIELD
     } calls;
 };
+
+/* Add the system calls that were counted apart, and begin anew there. */
+static inline void stats_move_calls(struct stats *to, struct stats *from)
+{
+#define STATS_CALL_MOVE(name)                                                                      \
+    to->calls.name += from->calls.name;                                                            \
+    from->calls.name = 0;
+    STATS_CALL_MAP(STATS_CALL_MOVE)
+#undef STATS_CALL_MOVE
+}
 
 #endif

@@ -164,7 +164,7 @@ unsigned decode_run(const struct root *root, const struct file *packed, enum cod
     if (s.fd == -1)
         return 503;
     if (sink_fill(&s, packed, coding))
-        return look_adopt(root, s.fd, bytes, true, found);
+        return look_adopt(root, s.fd, bytes, true, false, found);
     log_line(LV_WARN, "cannot decode a file for a client that needs it so");
     root_close_file(root, s.fd);
     return found->status = 500;
