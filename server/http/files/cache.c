@@ -60,7 +60,7 @@ static void cache_doubt_file(struct cache *c, struct weir_str path, const struct
         cache_doubt(c, (struct weir_str){path.ptr, rest + 1}, dir);
 }
 
-static void on_changed(void *ctx, const struct dir *dir, struct weir_str name)
+static void on_changed(void *ctx, const struct dir *dir, struct weir_str name, bool is_new)
 {
     struct cache *c = ctx;
     char text[PATH_MAX + NAME_MAX + 2];
@@ -70,6 +70,8 @@ static void on_changed(void *ctx, const struct dir *dir, struct weir_str name)
     memcpy(text + len, name.ptr, name.len);
     len += name.len;
     cache_doubt_file(c, (struct weir_str){text, len}, dir);
+    if (is_new)
+        missing_remove_below(&c->missing, (struct weir_str){text, len});
     enum coding coding = sibling_coding(name);
     if (coding != CODING_IDENTITY)
         cache_doubt_file(c, (struct weir_str){text, len - sibling_suffixes[coding].len}, dir);

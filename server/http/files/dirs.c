@@ -329,10 +329,11 @@ static void on_event(void *ctx, const struct inotify_event *event)
         return;
     }
     struct weir_str name = {event->name, strlen(event->name)};
-    if (event->mask & (IN_CREATE | IN_MOVED_TO))
+    bool is_new = (event->mask & (IN_CREATE | IN_MOVED_TO)) != 0;
+    if (is_new)
         dir_note_arrival(d, dir, name);
-    d->changed(d->ctx, dir, name);
-    if (event->mask & (IN_ISDIR | IN_CREATE | IN_MOVED_TO))
+    d->changed(d->ctx, dir, name, is_new);
+    if (is_new || (event->mask & IN_ISDIR) != 0)
         dirs_drop_named(d, dir, name);
 }
 

@@ -56,8 +56,8 @@ struct dir {
     char *path; /* Own: as a request has it, without the slash at the end; a NUL follows */
 };
 
-/* Told of a change at a name in a directory. */
-typedef void dirs_changed_fn(void *ctx, const struct dir *dir, struct weir_str name);
+/* Told of a change at a name in a directory; is_new: there may be something else than before. */
+typedef void dirs_changed_fn(void *ctx, const struct dir *dir, struct weir_str name, bool is_new);
 
 struct dirs {
     const struct file_env *env; /* Borrowed */

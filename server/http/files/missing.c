@@ -30,3 +30,13 @@ void missing_remove(struct missing *m, uint64_t hash, struct weir_str path)
     if (missing_knows(m, hash, path))
         m->slots[hash % MISSING_SLOTS].path_len = 0;
 }
+
+void missing_remove_below(struct missing *m, struct weir_str path)
+{
+    for (size_t i = 0; i < MISSING_SLOTS; i++) {
+        struct missing_slot *slot = &m->slots[i];
+        if (slot->path_len > path.len && slot->path[path.len] == '/' &&
+            memcmp(slot->path, path.ptr, path.len) == 0)
+            slot->path_len = 0;
+    }
+}

@@ -38,4 +38,7 @@ bool missing_knows(const struct missing *m, uint64_t hash, struct weir_str path)
 /* There may be something now. */
 void missing_remove(struct missing *m, uint64_t hash, struct weir_str path);
 
+/* The same for all paths that go on behind `path` with a '/': a directory may be there. */
+void missing_remove_below(struct missing *m, struct weir_str path);
+
 #endif
