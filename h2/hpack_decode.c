@@ -233,13 +233,28 @@ static enum weir_err decode_literal(struct hpack_decoder *d, const uint8_t **at,
 
 /* ---- literals that come again ---- */
 
-/* Where a literal is remembered, if it is one that may be: its name is of 1..14. */
+/* Names of the static table whose index fits into the first byte, behind four bits of zeros. */
+#define SHORT_INDEX_MAX 14
+/* Bytes of the shortest literal that is worth remembering. */
+#define RECENT_LEN_MIN 4
+
+/*
+ * Where a literal is remembered, if it is one that may be: its name is of the static table.  Paths
+ * differ near their beginning, dates and tags, whose index takes two bytes, in the middle.
+ */
 static struct hpack_recent *recent_slot(struct hpack_decoder *d, const uint8_t *at,
                                         const uint8_t *end)
 {
-    if (*at - 1U >= 14 || end - at < 4)
+    if (end - at < RECENT_LEN_MIN)
         return NULL;
-    return &d->recent[((unsigned)at[1] + at[2] + at[3]) % HPACK_RECENT];
+    if (*at >= 1 && *at <= SHORT_INDEX_MAX)
+        return &d->recent[((unsigned)at[1] + at[2] + at[3]) % HPACK_RECENT];
+    size_t len = at[2] & 0x7f;
+    if (*at != SHORT_INDEX_MAX + 1 || at[1] > HPACK_STATIC_COUNT - (SHORT_INDEX_MAX + 1) ||
+        len < RECENT_LEN_MIN || len > (size_t)(end - at) - 3)
+        return NULL;
+    const uint8_t *middle = at + 3 + len / 2;
+    return &d->recent[((unsigned)at[1] + middle[-1] + middle[0] + middle[1]) % HPACK_RECENT];
 }
 
 static bool recent_matches(const struct hpack_recent *slot, const uint8_t *at, const uint8_t *end)

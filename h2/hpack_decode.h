@@ -15,7 +15,8 @@
 #define HPACK_STRINGS_MAX LIMIT_FIELD_BYTES_HARD
 
 /*
- * Literals that are not added to the table, and yet come again and again: clients do so with :path.
+ * Literals that are not added to the table, and yet come again and again: clients do so with :path,
+ * if-modified-since and if-none-match.
  * Remembered as they are coded, with a name of the static table, so that they mean the same for
  * ever.  Those that are never to be added are not remembered either (RFC 7541 7.1.3).
  */

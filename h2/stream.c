@@ -204,8 +204,13 @@ void h2_stream_end_body(struct h2_stream *s)
         h2_stream_reset(s, NGHTTP2_PROTOCOL_ERROR);
 }
 
-static void stream_answer(struct h2_stream *s, uint16_t status)
+/* Refuse a request that is complete. */
+static void stream_refuse(struct h2_stream *s, uint16_t status)
 {
+    if (s->h->env->refuse != NULL) {
+        s->h->env->refuse(s->h->env->handler_ctx, &s->request, status);
+        return;
+    }
     static const struct weir_field fields[] = {
         {WEIR_STR_INIT("content-length"), WEIR_STR_INIT("0")},
     };
@@ -232,9 +237,9 @@ void h2_stream_dispatch(struct h2_stream *s)
     h->env->stats->requests++;
     WEIR_PROBE2(request_start, h->host->id, s);
     if (s->is_oversize)
-        stream_answer(s, 431);
+        stream_refuse(s, 431);
     else if (s->request.path.len > LIMIT_PATH_LEN)
-        stream_answer(s, 414);
+        stream_refuse(s, 414);
     else
         h->env->handler(h->env->handler_ctx, &s->request);
 }

@@ -197,6 +197,7 @@ static bool worker_is_over(struct worker *w)
         return false;
     if (w->io->fetches == 0 || w->gives_up_fetches)
         return true;
+    files_end(w->files);
     if (!timer_is_armed(&w->fetch_timer))
         wheel_arm(&w->wheel, &w->fetch_timer, w->clock.now_ms + LIMIT_FETCH_END_MS);
     return false;
@@ -314,6 +315,7 @@ static enum weir_err worker_set_up(struct worker *w)
         .clock = &w->clock,
         .stats = &w->stats,
         .handler = files_handle,
+        .refuse = files_refuse,
         .handler_ctx = w->files,
     };
     w->tls_env = (struct tls_env){.mem = w->mem, .clock = &w->clock, .stats = &w->tls_stats};
@@ -323,6 +325,7 @@ static enum weir_err worker_set_up(struct worker *w)
         .mem = w->mem,
         .stats = &w->stats,
         .zero_copy = w->config.zero_copy,
+        .loops = w->config.workers,
     };
     err = io_new(w->config.io, &io_env, &w->io);
     for (size_t i = 0; err == WEIR_OK && i < w->config.listener_count; i++)

@@ -35,6 +35,7 @@ struct mem;
 struct worker_config {
     const struct io_backend *io;
     enum io_zero_copy zero_copy;
+    size_t workers;                   /* of the process */
     const struct files_config *files; /* Borrowed until the worker has ended */
     const struct tls_ctx *tls;        /* the same; NULL if no listener needs it */
     int cpu;                          /* to pin the thread to; -1 for none */

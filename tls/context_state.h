@@ -4,6 +4,7 @@
 #ifndef TLS_CONTEXT_STATE_H
 #define TLS_CONTEXT_STATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +23,9 @@ struct tls_ctx {
     EVP_CIPHER *ticket_cipher;                /* Own: see tickets.c */
     struct keys_suite suites[AEAD_ALGS];      /* by enum aead_alg */
     const char *engine;                       /* who does the records */
+    bool sees_secrets;                        /* see kdf.h; else the key log shows them */
     int keylog_fd;                            /* -1: no key log */
+    uint32_t ticket_period_s;                 /* see tickets.h */
     uint8_t ticket_master[TICKET_MASTER_LEN]; /* what ticket keys are derived from */
 };
 

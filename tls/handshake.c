@@ -103,7 +103,10 @@ static void keylog_append(int fd, const char *line)
     OPENSSL_cleanse(text, sizeof(text));
 }
 
-/* A line of an NSS key log: "LABEL <client random> <secret>". */
+/*
+ * A line of an NSS key log: "LABEL <client random> <secret>".  The secrets come this way where
+ * OpenSSL does not take our key schedule.
+ */
 static void on_keylog(const SSL *ssl, const char *line)
 {
     static const char client[] = "CLIENT_TRAFFIC_SECRET_0 ";
@@ -111,11 +114,11 @@ static void on_keylog(const SSL *ssl, const char *line)
     struct handshake *hs = handshake_from(ssl);
     const char *hex = keylog_value(line, client, sizeof(client) - 1);
     if (hex != NULL)
-        read_secret(hex, hs->client_secret);
+        read_secret(hex, hs->secrets.client);
     hex = keylog_value(line, server, sizeof(server) - 1);
     if (hex != NULL) {
-        read_secret(hex, hs->server_secret);
-        hs->is_app_key_set = true;
+        read_secret(hex, hs->secrets.server);
+        hs->secrets.has_server = true;
     }
     if (hs->ctx->keylog_fd != -1)
         keylog_append(hs->ctx->keylog_fd, line);
@@ -130,8 +133,18 @@ static void on_message(int writing, int version, int content_type, const void *b
     (void)len;
     (void)arg;
     struct handshake *hs = handshake_from(ssl);
-    if (writing && content_type == SSL3_RT_HEADER && hs->is_app_key_set)
+    if (writing && content_type == SSL3_RT_HEADER && hs->secrets.has_server)
         hs->app_records++;
+}
+
+/* RFC 8446 D.5: a hello of SSL 3.0 is refused for its version, of which OpenSSL says nothing. */
+static int on_client_hello(SSL *ssl, int *alert, void *arg)
+{
+    (void)arg;
+    if (SSL_client_hello_get0_legacy_version(ssl) > SSL3_VERSION)
+        return SSL_CLIENT_HELLO_SUCCESS;
+    *alert = SSL_AD_PROTOCOL_VERSION;
+    return SSL_CLIENT_HELLO_ERROR;
 }
 
 /* RFC 7301 3.2.  A client without ALPN never gets here and speaks HTTP/1.1. */
@@ -167,7 +180,9 @@ enum weir_err handshake_ctx_init(struct tls_ctx *ctx)
         BIO_meth_set_write(ctx->bio, on_bio_write) != 1 ||
         BIO_meth_set_ctrl(ctx->bio, on_bio_ctrl) != 1)
         return WEIR_NOMEM;
-    SSL_CTX_set_keylog_callback(ctx->ssl, on_keylog);
+    if (!ctx->sees_secrets || ctx->keylog_fd != -1)
+        SSL_CTX_set_keylog_callback(ctx->ssl, on_keylog);
+    SSL_CTX_set_client_hello_cb(ctx->ssl, on_client_hello, NULL);
     SSL_CTX_set_msg_callback(ctx->ssl, on_message);
     SSL_CTX_set_alpn_select_cb(ctx->ssl, on_alpn, NULL);
     SSL_CTX_set_read_ahead(ctx->ssl, 0); /* else OpenSSL would swallow application data */
@@ -236,7 +251,9 @@ enum weir_err handshake_feed(struct handshake *hs, const uint8_t *bytes, size_t 
     hs->in = bytes;
     hs->in_len = len;
     ERR_clear_error();
+    kdf_watch(&hs->secrets);
     int result = SSL_do_handshake(hs->ssl);
+    kdf_watch(NULL);
     enum weir_err err = result == 1 ? WEIR_OK : handshake_error(hs, result);
     *used = len - hs->in_len;
     hs->in = NULL;
@@ -248,7 +265,7 @@ bool handshake_result(const struct handshake *hs, struct handshake_result *out)
 {
     const SSL_SESSION *session = SSL_get_session(hs->ssl);
     const SSL_CIPHER *cipher = SSL_get_current_cipher(hs->ssl);
-    if (session == NULL || cipher == NULL || !hs->is_app_key_set)
+    if (session == NULL || cipher == NULL || !hs->secrets.has_server)
         return false;
     const unsigned char *alpn;
     unsigned int alpn_len;

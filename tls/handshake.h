@@ -17,6 +17,7 @@
 #include <openssl/ssl.h>
 
 #include "context_state.h"
+#include "kdf.h"
 #include "keys.h"
 #include "weir/err.h"
 #include "weir/gather.h"
@@ -31,15 +32,13 @@ struct handshake {
     const char *alpn;          /* Borrowed: the one protocol to take; NULL: any of ours */
     const uint8_t *in;         /* received bytes that OpenSSL has not read */
     size_t in_len;
-    size_t taken;                         /* bytes that OpenSSL has read, ever */
-    struct weir_gather *out;              /* Borrowed: what OpenSSL writes goes here */
-    bool is_over_limit;                   /* LIMIT_HANDSHAKE_BYTES is reached */
-    bool is_out_of_memory;                /* out did not take the bytes */
-    bool is_app_key_set;                  /* OpenSSL writes under the application key from now on */
-    uint64_t app_records;                 /* records it has written so */
-    const char *fault;                    /* why it failed.  Borrowed: a literal, or OpenSSL's */
-    uint8_t client_secret[KEYS_HASH_MAX]; /* client_application_traffic_secret_0 */
-    uint8_t server_secret[KEYS_HASH_MAX]; /* server_application_traffic_secret_0 */
+    size_t taken;            /* bytes that OpenSSL has read, ever */
+    struct weir_gather *out; /* Borrowed: what OpenSSL writes goes here */
+    bool is_over_limit;      /* LIMIT_HANDSHAKE_BYTES is reached */
+    bool is_out_of_memory;   /* out did not take the bytes */
+    struct kdf_secrets secrets;
+    uint64_t app_records; /* records that OpenSSL has written since it had secrets.server */
+    const char *fault;    /* why it failed.  Borrowed: a literal, or OpenSSL's */
 };
 
 /* What was negotiated. */

@@ -11,7 +11,7 @@
 #include <openssl/evp.h>
 
 #define BLOCK_MAX 128 /* of a hash function: SHA-384 */
-#define LABEL_MAX 32  /* of ours */
+#define PREFIX_LEN (sizeof(KEYS_LABEL_PREFIX) - 1)
 
 /* Digest a padded key and then the parts. */
 static bool hmac_pass(EVP_MD_CTX *ctx, const EVP_MD *md, const uint8_t *pad, size_t pad_len,
@@ -80,20 +80,29 @@ enum weir_err keys_expand(const EVP_MD *md, const uint8_t *prk, size_t prk_len, 
 /*
  *     struct { uint16 length; opaque label<7..255> = "tls13 " + Label; opaque context<0..255>; }
  */
+enum weir_err keys_expand_labelled(const struct keys_suite *suite, const uint8_t *secret,
+                                   struct keys_label label, uint8_t *out, size_t out_len)
+{
+    uint8_t info[2 + 1 + PREFIX_LEN + KEYS_LABEL_MAX + 1 + KEYS_HASH_MAX];
+    if (label.label_len > KEYS_LABEL_MAX || label.context_len > KEYS_HASH_MAX)
+        return WEIR_NOMEM;
+    uint8_t *at = info;
+    *at++ = (uint8_t)(out_len >> 8);
+    *at++ = (uint8_t)out_len;
+    *at++ = (uint8_t)(PREFIX_LEN + label.label_len);
+    at = mempcpy(at, KEYS_LABEL_PREFIX, PREFIX_LEN);
+    at = mempcpy(at, label.label, label.label_len);
+    *at++ = (uint8_t)label.context_len;
+    if (label.context_len > 0)
+        at = mempcpy(at, label.context, label.context_len);
+    return keys_expand(suite->md, secret, suite->hash_len, info, (size_t)(at - info), out, out_len);
+}
+
 enum weir_err keys_expand_label(const struct keys_suite *suite, const uint8_t *secret,
                                 const char *label, uint8_t *out, size_t out_len)
 {
-    static const char prefix[] = {'t', 'l', 's', '1', '3', ' '};
-    size_t label_len = strnlen(label, LABEL_MAX);
-    uint8_t info[2 + 1 + sizeof(prefix) + LABEL_MAX + 1];
-    info[0] = (uint8_t)(out_len >> 8);
-    info[1] = (uint8_t)out_len;
-    info[2] = (uint8_t)(sizeof(prefix) + label_len);
-    memcpy(info + 3, prefix, sizeof(prefix));
-    memcpy(info + 3 + sizeof(prefix), label, label_len);
-    info[3 + sizeof(prefix) + label_len] = 0;
-    return keys_expand(suite->md, secret, suite->hash_len, info, 3 + sizeof(prefix) + label_len + 1,
-                       out, out_len);
+    const struct keys_label l = {.label = label, .label_len = strnlen(label, KEYS_LABEL_MAX)};
+    return keys_expand_labelled(suite, secret, l, out, out_len);
 }
 
 enum weir_err keys_next_secret(const struct keys_suite *suite, uint8_t secret[KEYS_HASH_MAX])

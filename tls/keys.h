@@ -15,7 +15,9 @@
 
 struct evp_md_st;
 
-#define KEYS_HASH_MAX 48 /* SHA-384 */
+#define KEYS_HASH_MAX 48           /* SHA-384 */
+#define KEYS_LABEL_MAX 32          /* of ours, and of a handshake's */
+#define KEYS_LABEL_PREFIX "tls13 " /* what each label begins with on the way into HKDF */
 
 /* A cipher suite (RFC 8446 B.4). */
 struct keys_suite {
@@ -35,7 +37,20 @@ WEIR_MUST_USE
 enum weir_err keys_expand(const struct evp_md_st *md, const uint8_t *prk, size_t prk_len,
                           const uint8_t *info, size_t info_len, uint8_t *out, size_t out_len);
 
-/* HKDF-Expand-Label with an empty context (RFC 8446 7.1); label without "tls13 ". */
+/* What tells keys from each other that come of one secret.  Borrowed. */
+struct keys_label {
+    const void *label; /* without "tls13 "; not terminated */
+    size_t label_len;  /* KEYS_LABEL_MAX at most */
+    const void *context;
+    size_t context_len; /* KEYS_HASH_MAX at most */
+};
+
+/* HKDF-Expand-Label (RFC 8446 7.1).  Err: WEIR_NOMEM, also when something is too long. */
+WEIR_MUST_USE
+enum weir_err keys_expand_labelled(const struct keys_suite *suite, const uint8_t *secret,
+                                   struct keys_label label, uint8_t *out, size_t out_len);
+
+/* The same with an empty context, and a label that is a string. */
 WEIR_MUST_USE
 enum weir_err keys_expand_label(const struct keys_suite *suite, const uint8_t *secret,
                                 const char *label, uint8_t *out, size_t out_len);

@@ -1,7 +1,7 @@
 /*
  * See tickets.h.
  *
- * A ticket key is derived from a secret of the process, the number of the hour, and the name that
+ * A ticket key is derived from a secret of the process, the number of the period, and the name that
  * the client asked for (SNI).  So keys rotate by themselves, workers need no lock to agree, and a
  * ticket for one name is no ticket for another: its key is not found, and the handshake is a full
  * one.
@@ -21,7 +21,6 @@
 
 #define TICKET_NAME_LEN 16
 #define TICKET_KEY_LEN 32 /* AES-256-CBC, HMAC-SHA-256 */
-#define TICKET_LIFETIME_S (2 * TICKET_PERIOD_S)
 #define TICKETS_PER_HANDSHAKE 2
 #define TICKET_RENEW 2 /* it is good, and a new one follows: clients use a ticket once (C.4) */
 #define SNI_MAX 255
@@ -122,13 +121,13 @@ static int on_ticket_key(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_C
                          EVP_MAC_CTX *mac, int sealing)
 {
     const struct handshake *hs = handshake_from(ssl);
-    uint64_t period = (uint64_t)(hs->clock->date_s / TICKET_PERIOD_S);
+    uint64_t period = (uint64_t)hs->clock->date_s / hs->ctx->ticket_period_s;
     if (sealing)
         return ticket_seal(hs->ctx, ssl, period, name, iv, cipher, mac);
     return ticket_open(hs->ctx, ssl, period, name, iv, cipher, mac);
 }
 
-enum weir_err tickets_init(struct tls_ctx *ctx)
+enum weir_err tickets_init(struct tls_ctx *ctx, uint32_t period_s)
 {
     static const unsigned char id[] = "weir";
     ctx->ticket_cipher = EVP_CIPHER_fetch(NULL, "AES-256-CBC", NULL);
@@ -137,7 +136,8 @@ enum weir_err tickets_init(struct tls_ctx *ctx)
         SSL_CTX_set_num_tickets(ctx->ssl, TICKETS_PER_HANDSHAKE) != 1 ||
         SSL_CTX_set_tlsext_ticket_key_evp_cb(ctx->ssl, on_ticket_key) != 1)
         return WEIR_NOMEM;
-    SSL_CTX_set_timeout(ctx->ssl, TICKET_LIFETIME_S);
+    ctx->ticket_period_s = period_s;
+    SSL_CTX_set_timeout(ctx->ssl, 2L * period_s);
     SSL_CTX_set_session_cache_mode(ctx->ssl, SSL_SESS_CACHE_OFF);
     return WEIR_OK;
 }

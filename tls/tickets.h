@@ -7,10 +7,11 @@
 
 #include "context_state.h"
 
-#define TICKET_PERIOD_S 3600L /* a key encrypts for one period and decrypts for two */
-
-/* Make a context issue and accept tickets.  Err: WEIR_NOMEM. */
+/*
+ * Make a context issue and accept tickets, whose keys change every `period_s` seconds: a key seals
+ * for one period and opens for two.  Err: WEIR_NOMEM.
+ */
 WEIR_MUST_USE
-enum weir_err tickets_init(struct tls_ctx *ctx);
+enum weir_err tickets_init(struct tls_ctx *ctx, uint32_t period_s);
 
 #endif

@@ -80,9 +80,9 @@ static enum weir_err conn_hand_over(struct tls_conn *c)
         return WEIR_NOMEM;
     const struct keys_suite *suite = result.suite;
     struct mem *mem = c->env->mem;
-    enum weir_err err = record_keys_init(&c->rx, suite, AEAD_OPEN, hs->client_secret, mem);
+    enum weir_err err = record_keys_init(&c->rx, suite, AEAD_OPEN, hs->secrets.client, mem);
     if (err == WEIR_OK)
-        err = record_keys_init(&c->tx, suite, AEAD_SEAL, hs->server_secret, mem);
+        err = record_keys_init(&c->tx, suite, AEAD_SEAL, hs->secrets.server, mem);
     if (err != WEIR_OK) {
         record_keys_deinit(&c->rx, suite);
         record_keys_deinit(&c->tx, suite);

@@ -16,6 +16,7 @@
 #include "context_state.h"
 #include "engines.h"
 #include "handshake.h"
+#include "kdf.h"
 #include "tickets.h"
 
 #define GROUPS "X25519:P-256:P-384"
@@ -88,18 +89,20 @@ static enum weir_err ctx_open_keylog(struct tls_ctx *ctx, const char *file, char
 
 static enum weir_err ctx_init(struct tls_ctx *ctx, const struct tls_config *config, char *message)
 {
-    ctx->ssl = SSL_CTX_new(TLS_server_method());
+    ctx->sees_secrets = kdf_offer();
+    ctx->ssl = SSL_CTX_new_ex(NULL, ctx->sees_secrets ? KDF_QUERY : NULL, TLS_server_method());
     if (ctx->ssl == NULL)
         return WEIR_NOMEM;
     enum weir_err err = ctx_set_policy(ctx);
     if (err == WEIR_OK)
         err = ctx_set_suites(ctx, config->aead, message);
     if (err == WEIR_OK)
-        err = tickets_init(ctx);
-    if (err == WEIR_OK)
-        err = handshake_ctx_init(ctx);
+        err = tickets_init(ctx, config->ticket_period_s > 0 ? config->ticket_period_s
+                                                            : TLS_TICKET_PERIOD_S);
     if (err == WEIR_OK)
         err = ctx_open_keylog(ctx, config->keylog_file, message);
+    if (err == WEIR_OK)
+        err = handshake_ctx_init(ctx);
     if (err != WEIR_OK)
         return err;
     if (config->cert_file != NULL)

@@ -11,6 +11,8 @@
 #ifndef TLS_CONTEXT_H
 #define TLS_CONTEXT_H
 
+#include <stdint.h>
+
 #include "weir/err.h"
 
 struct tls_ctx;
@@ -27,7 +29,12 @@ struct tls_config {
     const char *key_file;    /* PEM; NULL: it is in cert_file */
     const char *keylog_file; /* append secrets in NSS format, for Wireshark; NULL: no */
     enum tls_aead_choice aead;
+    uint32_t ticket_period_s; /* a ticket key seals for one and opens for two; 0: the default */
 };
+
+#define TLS_TICKET_PERIOD_S 3600 /* the default */
+#define TLS_TICKET_PERIOD_MAX_S                                                                    \
+    302400 /* half of the most that a ticket may live (RFC 8446 4.6.1) */
 
 #define TLS_MESSAGE_LEN 512
 

@@ -80,7 +80,7 @@ void link_open(struct link *k)
     if (k->fd == -1 || connect(k->fd, (struct sockaddr *)&to, sizeof(to)) == -1)
         load_fail("connection %llu: errno %d", (unsigned long long)l->connects, errno);
     int on = 1;
-    setsockopt(k->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(k->fd, IPPROTO_TCP, l->is_batched ? TCP_CORK : TCP_NODELAY, &on, sizeof(on));
     fcntl(k->fd, F_SETFL, O_NONBLOCK);
     k->wants_write = false;
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = k};
@@ -216,7 +216,7 @@ void link_flush(struct link *k)
     link_watch(k, false);
 }
 
-void link_on_event(struct link *k)
+static void link_work(struct link *k)
 {
     static uint8_t bytes[READ_CAP];
     if (k->state == LINK_CLOSED || (k->state == LINK_HANDSHAKE && !link_shake(k)))
@@ -236,4 +236,18 @@ void link_on_event(struct link *k)
     }
     if (k->state == LINK_OPEN)
         run_ask(k);
+}
+
+/* What a batched connection has written leaves now, as far as it fits into a segment, in one. */
+static void link_push(struct link *k)
+{
+    int on = 1;
+    setsockopt(k->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+void link_on_event(struct link *k)
+{
+    link_work(k);
+    if (k->load->is_batched && k->state != LINK_CLOSED)
+        link_push(k);
 }

@@ -2,10 +2,10 @@
  * Who asks when.
  *
  * Closed loop: each connection keeps its streams busy; a request is due when it is sent.  Batched:
- * a connection asks for all at once, and again when all of them are answered, so that the server
- * sees the same bytes in the same pieces every time.  Constant rate: request n is due n/rate after
- * the start on connection n mod c, whether the answers come or not, and its latency counts from
- * then.
+ * a connection asks for all at once, and again when all of them are answered, and until then says
+ * nothing else, so that the server sees the same bytes in the same pieces every time.  Constant
+ * rate: request n is due n/rate after the start on connection n mod c, whether the answers come or
+ * not, and its latency counts from then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -72,11 +72,13 @@ static void ask_by_schedule(struct link *k, uint64_t now_ns)
 void run_ask(struct link *k)
 {
     struct load *l = k->load;
+    if (l->is_batched && k->in_flight > 0 && !k->wants_write)
+        return;
     if (l->is_started) {
         uint64_t now_ns = load_now_ns();
         if (l->rate > 0) {
             ask_by_schedule(k, now_ns);
-        } else if (!l->is_batched || k->in_flight == 0) {
+        } else {
             while (k->in_flight < k->room && l->issued < l->total &&
                    (l->per_connection == 0 || k->asked < l->per_connection))
                 issue(k, now_ns, now_ns);
@@ -179,6 +181,13 @@ static unsigned open_some(struct load *l, unsigned opened)
     return opened;
 }
 
+static void await_event(const struct load *l)
+{
+    struct epoll_event event;
+    if (epoll_wait(l->epoll, &event, 1, -1) == 1)
+        link_on_event(event.data.ptr);
+}
+
 void run(struct load *l)
 {
     bool is_connecting = l->per_connection > 0 && !l->is_held; /* connections are the work */
@@ -214,5 +223,8 @@ void run(struct load *l)
     for (unsigned i = 0; i < l->connections; i++) {
         if (l->links[i].state == LINK_OPEN)
             link_close(&l->links[i]);
+        while (l->is_batched &&
+               l->links[i].state == LINK_CLOSING) /* the server's work to its end */
+            await_event(l);
     }
 }

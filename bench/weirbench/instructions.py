@@ -1,19 +1,22 @@
-"""Instructions per request, under valgrind's callgrind: the same number on a busy machine.
+"""Instructions per request, under valgrind's callgrind: the same number in every run.
 
 One server with one worker, one client with a fixed script: a connection that asks for a
 batch of streams at once and waits for all of it, so that the server reads the same bytes in the same
-pieces. Counted is what the server executes between two marks around the script, after a warm-up;
-valgrind does not count the kernel's. What hardware is emulated is valgrind's choice, and libraries
-choose their code by it: a budget holds for the versions and the CPU that it was taken with.
+pieces. weir-still.so is preloaded into both: their clocks stand still, their random numbers repeat, and
+counting begins and ends when the server has nothing left to do. Counted is what it executes for the
+script, after a warm-up; valgrind does not count the kernel's. What hardware is emulated is valgrind's
+choice, and libraries choose their code by it: a budget holds for the versions and the CPU that it was
+taken with.
 """
 
 import contextlib
 import json
+import os
 import pathlib
 import platform
 import re
 import shutil
-import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +26,7 @@ from . import clients, servers, setup, site as sites
 
 TOLERANCE = 3  # percent
 START_S = 60.0
+WAIT_S = 60.0  # for the server to have nothing left to do
 FLAGS = ("avx2", "erms", "fsrm", "avx512f", "vaes")  # by which libraries choose their code
 PACKAGES = ("libc6", "libnghttp2-14", "libssl3", "libipsec-mb1", "libllhttp-dev", "node-llhttp",
             "gcc", "valgrind")
@@ -43,30 +47,40 @@ SCRIPTS = {
 CONNECTS = re.compile(r"handshake")
 
 
-def run(weir, load, budget_path, update):
+def run(weir, load, budget_path, update, only=""):
     """Count, print, compare or update; 0 if all is within the budget, 77 if it cannot be compared."""
+    scripts = {name: script for name, script in SCRIPTS.items() if re.search(only, name)}
+    if not scripts:
+        print(f"instructions: no script is named {only}: {', '.join(SCRIPTS)}", file=sys.stderr)
+        return 2
     if shutil.which("valgrind") is None:
         print("skipped: valgrind is not installed")
         return 77
     if not weir.is_file():
         print(f"skipped: no program {weir}")
         return 77
-    with sites.Site(load) as site:
-        site.write_certificate()
-        site.write_files(("6b", "1k", "10k"))
-        try:
-            counts = count_all(weir, site)
-        except (clients.Wrong, OSError) as e:
-            print(f"instructions: {e}", file=sys.stderr)
-            return 1
+    try:
+        with sites.Site(load) as site:
+            site.write_certificate(still(load, 3))
+            site.write_files(("6b", "1k", "10k"))
+            totals = count_all(weir, site, scripts)
+    except (clients.Wrong, OSError, subprocess.SubprocessError) as e:
+        print(f"instructions: {e}", file=sys.stderr)
+        return 1
+    for name, total in totals.items():
+        print(f"{name:18} {total:12,} instructions for {SCRIPTS[name][4]:,} requests")
+    counts = {name: round(total / SCRIPTS[name][4], 1) for name, total in totals.items()}
     basis = basis_of(weir)
-    if update:
-        budget_path.write_text(json.dumps({"basis": basis, "instructions": counts}, indent=1) + "\n")
-        print_counts(counts, {})
-        print(f"written to {budget_path}")
-        return 0
     budget = json.loads(budget_path.read_text()) if budget_path.exists() else {}
-    return compare(counts, basis, budget)
+    if not update:
+        return compare(counts, basis, budget)
+    # Scripts that were not counted now keep their figures, if these still mean the same.
+    kept = budget["instructions"] if budget.get("basis") == basis else {}
+    merged = {name: (kept | counts)[name] for name in SCRIPTS if name in kept | counts}
+    budget_path.write_text(json.dumps({"basis": basis, "instructions": merged}, indent=1) + "\n")
+    print_counts(counts, {})
+    print(f"written to {budget_path}")
+    return 0
 
 
 def compare(counts, basis, budget):
@@ -106,23 +120,32 @@ def basis_of(weir):
     return found
 
 
-def count_all(weir, site):
-    """{script: instructions per request}"""
+def count_all(weir, site, scripts):
+    """{script: instructions}"""
     ports = sites.free_ports(("CLEAR", "TLS"))
     argv = [str(weir), "-w", "1", "--no-pin", "--io", "epoll", "-l", f"127.0.0.1:{ports['CLEAR']}",
             "-s", f"127.0.0.1:{ports['TLS']}", "--cert", str(site.cert), "--key", str(site.key),
             str(site.root)]
-    counts = {}
+    totals = {}
     with _under_callgrind(argv, site) as server:
         server.wait_until_it_listens((ports["CLEAR"], ports["TLS"]))
-        for name, script in SCRIPTS.items():
+        for name, script in scripts.items():
             tls = script[1]
-            command = _client(script, ports["TLS" if tls else "CLEAR"], site)
+            command = [*still(site.load, 2), *_client(script, ports["TLS" if tls else "CLEAR"], site)]
             _ask(command)  # warm-up: caches, pools, ticket keys
-            server.control("--zero")
-            requests = _ask(command)
-            counts[name] = round(server.dump() / requests, 1)
-    return counts
+            server.count()
+            _ask(command)
+            totals[name] = server.count()
+    return totals
+
+
+def still(load, seed, **more):
+    """What to put before a program, so that nothing it sees of this machine differs between runs."""
+    library = load.parent / "weir-still.so"
+    if not library.is_file():
+        raise clients.Wrong(f"{library} is not built: .ci/build release")
+    words = {"PATH": os.environ.get("PATH", ""), "LD_PRELOAD": library, "STILL_SEED": seed} | more
+    return ["env", "-i", *(f"{name}={value}" for name, value in words.items())]
 
 
 def _client(script, port, site):
@@ -136,15 +159,14 @@ def _client(script, port, site):
 
 
 def _ask(command):
-    said = clients.read_load(clients.finished_process(command, 120, command[0]))
-    return said["requests"]
+    clients.read_load(clients.finished_process(command, 120, "weir-load"))
 
 
 class _Counted:
-    """A server under callgrind, and the commands that callgrind takes while it runs."""
+    """A server under callgrind, and the socket through which it is told to write its counts."""
 
-    def __init__(self, process, folder):
-        self.process, self.folder = process, folder
+    def __init__(self, process, folder, control):
+        self.process, self.folder, self.control = process, folder, control
 
     def wait_until_it_listens(self, ports):
         end = time.monotonic() + START_S
@@ -155,20 +177,20 @@ class _Counted:
                     raise clients.Wrong(f"weir does not run under valgrind: {said}")
                 time.sleep(0.1)
 
-    def control(self, command):
-        clients.finished_process(["callgrind_control", command, str(self.process.pid)], 60,
-                                 "callgrind_control")
-
-    def dump(self):
-        """Instructions since the last --zero; counting begins anew."""
+    def count(self):
+        """Instructions since the call before, up to where the server waits for its clients."""
         before = set(self.folder.glob("counts.*"))
-        self.control("--dump")
+        self.control.sendall(b".")
+        try:
+            answer = self.control.recv(1)
+        except TimeoutError as e:
+            raise clients.Wrong("weir does not wait by an epoll_wait() that weir-still.so replaces,"
+                                f" or has work for {WAIT_S:.0f} s") from e
+        if answer != b".":
+            raise clients.Wrong("weir ended under valgrind")
         found = set(self.folder.glob("counts.*")) - before
-        total = 0
-        for path in found:
-            summary = re.search(r"^(?:totals|summary): (\d+)", path.read_text(errors="replace"),
-                                re.MULTILINE)
-            total += int(summary.group(1)) if summary else 0
+        total = sum(int(re.search(r"^(?:totals|summary): (\d+)", path.read_text(errors="replace"),
+                                  re.MULTILINE).group(1)) for path in found)
         if total == 0:
             raise clients.Wrong("callgrind wrote no counts")
         return total
@@ -177,15 +199,16 @@ class _Counted:
 @contextlib.contextmanager
 def _under_callgrind(argv, site):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="counts-", dir=site.prefix))
-    with open(folder / "server.out", "wb") as out, subprocess.Popen(
-            ["setpriv", "--pdeathsig", "TERM", "valgrind", "--tool=callgrind",
-             f"--callgrind-out-file={folder}/counts.%p", "--separate-threads=no", *argv],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=out) as process:
+    ours, its = socket.socketpair()
+    ours.settimeout(WAIT_S)
+    command = ["setpriv", "--pdeathsig", "TERM", *still(site.load, 1, STILL_CONTROL=its.fileno()),
+               "valgrind", "--tool=callgrind", "--vgdb=no", f"--callgrind-out-file={folder}/counts.%p",
+               "--separate-threads=no", "--dump-before=still_mark", *argv]
+    with ours, its, open(folder / "server.out", "wb") as out, subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            pass_fds=(its.fileno(),)) as process:
+        its.close()  # so that recv() ends when the server does
         try:
-            yield _Counted(process, folder)
+            yield _Counted(process, folder, ours)
         finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            process.kill()  # where time stands still there is no end of a drain

@@ -68,10 +68,10 @@ class Site:
                 left -= len(piece)
         return content.sizes[0], digest.hexdigest()
 
-    def write_certificate(self):
+    def write_certificate(self, under=()):
         """ECDSA on P-256, self-signed: what the figures of all servers stand on."""
         subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            [*under, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
              "-nodes", "-keyout", self.key, "-out", self.cert, "-days", "30",
              "-subj", "/CN=localhost",
              "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],

@@ -30,6 +30,9 @@
 #define LIMIT_IOVECS 1024
 /* bytes of a write from which it is worth to send the pages themselves instead of a copy */
 #define LIMIT_ZERO_COPY_MIN ((size_t)32 * 1024)
+/* bytes of the pool that a worker pins for such sends: what it has in use at a few hundred
+ * downloads at once; a machine that swaps can take all else */
+#define LIMIT_PINNED ((size_t)256 * 1024 * 1024)
 /* bytes unsent in the socket above which the kernel takes no more: keeps the rest reorderable; for
  * fast peers it follows what may be staged */
 #define LIMIT_NOTSENT_LOWAT (256 * 1024)
@@ -165,6 +168,18 @@
  * 64; above 16 KiB a copy gains less than the memory is worth, which the page cache has used
  * already */
 #define LIMIT_SNAPSHOT_LEN ((size_t)16 * 1024)
+/* bytes of originals that were made from compressed siblings: of one, which also bounds what a file
+ * that is made to grow can do; of those that are kept; and of these with those that are being sent,
+ * on breach: 503 */
+#define LIMIT_DECODED_LEN ((uint64_t)64 * 1024 * 1024)
+#define LIMIT_DECODED_KEPT ((size_t)64 * 1024 * 1024)
+#define LIMIT_DECODED_BYTES ((uint64_t)256 * 1024 * 1024)
+/* bytes that are read at once to make an entity-tag of a file's content: some 10 ms in memory, for
+ * which its first response waits; of a larger file it goes without a tag */
+#define LIMIT_TAG_PIECE ((uint64_t)8 * 1024 * 1024)
+/* directory lists that are made at once: of a directory with a million names each may take 40 MiB
+ * and a second of another thread's */
+#define LIMIT_LISTINGS 2
 /* ms for which a cached file is taken to be what is on disk, where nobody tells of changes */
 #define LIMIT_CACHE_FRESH_MS 1000
 /* the same where the kernel tells of them (inotify), for what it does not tell: stores into shared

@@ -27,13 +27,20 @@ struct mem;
 struct ready_heads;
 struct stats;
 
+/*
+ * Answer, at once, a request that the protocol itself refuses: with that status and a body that
+ * suits its fields, as far as these are known.  Of the rest of the request nothing may be.
+ */
+typedef void refusal_fn(void *ctx, struct weir_request *r, unsigned status);
+
 /* What all sessions of a worker share.  Outlives them. */
 struct protocol_env {
     struct mem *mem;
     const struct clock *clock;
     struct stats *stats;
     weir_handler_fn *handler;
-    void *handler_ctx;
+    refusal_fn *refuse;        /* NULL: the protocol's own few words do */
+    void *handler_ctx;         /* of both */
     struct ready_heads *heads; /* of HTTP/1; NULL: none are kept */
 };
 

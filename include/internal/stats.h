@@ -9,6 +9,7 @@
 /* System calls of the request path; the names are those of the calls. */
 #define STATS_CALL_MAP(X)                                                                          \
     X(io_uring_enter)                                                                              \
+    X(io_uring_register)                                                                           \
     X(epoll_wait)                                                                                  \
     X(epoll_ctl)                                                                                   \
     X(accept4)                                                                                     \
@@ -64,9 +65,12 @@ struct stats {
     uint64_t iovecs_max; /* most entries of one */
     uint64_t bytes_sent; /* taken by the kernel */
     uint64_t bytes_received;
-    uint64_t zero_copy_sends;   /* of the writes, those of the pages themselves */
-    uint64_t zero_copy_copied;  /* of these, those that the kernel copied after all */
-    uint64_t zero_copy_notices; /* waits for the kernel to be done with the pages */
+    uint64_t zero_copy_sends;    /* of the writes, those of the pages themselves */
+    uint64_t zero_copy_copied;   /* of these, those that the kernel copied after all */
+    uint64_t zero_copy_notices;  /* waits for the kernel to be done with the pages */
+    uint64_t zero_copy_fixed;    /* of these sends, those from memory pinned in advance */
+    uint64_t zero_copy_pinned;   /* bytes of it */
+    uint64_t zero_copy_unpinned; /* times that more of it was refused */
 
     struct {
 #define STATS_CALL_FIELD(name) uint64_t name;
@@ -75,14 +79,14 @@ struct stats {
     } calls;
 };
 
-/* Add the system calls that were counted apart, and begin anew there. */
-static inline void stats_move_calls(struct stats *to, struct stats *from)
+/* Add the system calls counted in `from`, which begins anew, to those of `to`. */
+static inline void stats_take_calls(struct stats *to, struct stats *from)
 {
-#define STATS_CALL_MOVE(name)                                                                      \
+#define STATS_CALL_TAKE(name)                                                                      \
     to->calls.name += from->calls.name;                                                            \
     from->calls.name = 0;
-    STATS_CALL_MAP(STATS_CALL_MOVE)
-#undef STATS_CALL_MOVE
+    STATS_CALL_MAP(STATS_CALL_TAKE)
+#undef STATS_CALL_TAKE
 }
 
 #endif

@@ -15,12 +15,12 @@ enum weir_err arena_init(struct arena *a, size_t cap)
 
     /* Huge pages want 2 MiB alignment, more than a span's. */
     const size_t align = (size_t)2 * 1024 * 1024;
-    size_t map_len = spans * ARENA_SPAN_LEN + align;
+    size_t map_len = spans * ARENA_SPAN_LEN + ARENA_LEAD_LEN + align;
     void *map = mmap(NULL, map_len, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
         return WEIR_NOMEM;
-    uintptr_t base = ((uintptr_t)map + align - 1) & ~(uintptr_t)(align - 1);
+    uintptr_t base = ((uintptr_t)map + ARENA_LEAD_LEN + align - 1) & ~(uintptr_t)(align - 1);
 
     a->map = map;
     a->map_len = map_len;
@@ -28,6 +28,7 @@ enum weir_err arena_init(struct arena *a, size_t cap)
     a->spans = spans;
     /* Advice only: without huge pages everything works, with more TLB misses. */
     (void)madvise(a->base, spans * ARENA_SPAN_LEN, MADV_HUGEPAGE);
+    (void)madvise(a->map, (size_t)(a->base - a->map), MADV_NOHUGEPAGE);
     return WEIR_OK;
 }
 

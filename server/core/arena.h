@@ -16,6 +16,9 @@
 #include "weir/err.h"
 
 #define ARENA_SPAN_LEN ((size_t)256 * 1024)
+/* bytes before the first span that are of the mapping, too, but in no huge page: see uring_fixed.c
+ */
+#define ARENA_LEAD_LEN ((size_t)4096)
 
 struct arena {
     uint8_t *base;     /* first span; aligned to ARENA_SPAN_LEN */

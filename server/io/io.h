@@ -86,6 +86,7 @@ struct io_env {
     struct mem *mem;
     struct stats *stats;
     enum io_zero_copy zero_copy;
+    size_t loops; /* that share what the process may pin; 0: this one alone */
 };
 
 /* The low bits of a socket's address are a back end's to use. */

@@ -4,7 +4,8 @@
  *     turn:  work off what waits ──▶ refill buffers ──▶ submit and wait ──▶ dispatch completions
  *
  * Requests are written during a turn and go to the kernel together at the next wait, in the order
- * in which they were written.  What a request refers to until the kernel has read it (lists of
+ * in which they were written.  When requests come quickly, a wait is for several of them
+ * (uring_patience.h).  What a request refers to until the kernel has read it (lists of
  * addresses, message heads) lies in the scratch memory of the turn.
  *
  * A connection is a direct descriptor: an entry of the ring's own file table and none of the
@@ -14,8 +15,9 @@
  *            there are none.  So no completion ever finds a socket that is gone.
  * Thread:    the one that made the ring, but for uring_wake().
  *
- * Files: uring.c has the turn and the table; uring_ring.c set-up and probe; uring_accept.c,
- * uring_recv.c, uring_send.c, uring_zc.c, uring_fetch.c and uring_close.c the requests.
+ * Files: uring.c has the turn and the table; uring_wait.c the one call of a turn; uring_ring.c
+ * set-up and probe; uring_accept.c, uring_recv.c, uring_send.c, uring_zc.c (with uring_fixed.c),
+ * uring_fetch.c and uring_close.c the requests.
  */
 #ifndef IO_URING_H
 #define IO_URING_H
@@ -31,6 +33,7 @@
 #include "io.h"
 #include "sock_queue.h"
 #include "list.h"
+#include "uring_patience.h"
 
 #define URING_SQ_ENTRIES 1024
 /* completions that wait for us; the kernel keeps what does not fit (IORING_FEAT_NODROP) */
@@ -43,6 +46,11 @@
 /* bytes for what requests of one turn refer to: four lists of LIMIT_IOVECS entries and more */
 #define URING_SCRATCH_LEN ((size_t)128 * 1024)
 #define URING_WHY_LEN 160
+/* registered buffers: the one that holds the pool's memory, and how many there are */
+#define URING_POOL_BUFFER 0
+#define URING_POOL_BUFFERS 1
+/* A send up to this length ends as it is handed over, for a socket has room for that. */
+#define URING_PROMPT_SEND_MAX ((size_t)16 * 1024)
 
 /* What a completion is of; in the low bits of its user_data, whose rest is an address. */
 enum uring_op {
@@ -80,8 +88,12 @@ enum uring_feature {
     URING_HAS_DEFER_TASKRUN = 1 << 0, /* 6.1: completions are made when we wait, not in between */
     URING_HAS_RECV_CAP = 1 << 1,      /* 6.17: a bound of bytes per socket and turn */
     URING_HAS_SETSOCKOPT = 1 << 2,    /* 6.7: options of direct descriptors */
-    URING_HAS_SEND_ZC = 1 << 3,       /* 6.2: zero-copy sends that tell whether they were any */
-    URING_HAS_MADVISE = 1 << 4,       /* 5.6, but it may be filtered */
+    URING_HAS_SEND_ZC = 1 << 3,       /* 6.1: zero-copy sends */
+    URING_HAS_ZC_REPORT = 1 << 4,     /* 6.2: which tell whether they were any */
+    URING_HAS_FIXED = 1 << 5,         /* 6.0: such sends from registered buffers */
+    URING_HAS_FIXED_LISTS = 1 << 6,   /* 6.15: and lists of addresses in one of these */
+    URING_HAS_MADVISE = 1 << 7,       /* 5.6, but it may be filtered */
+    URING_HAS_RING_FD = 1 << 8,       /* 5.18: a call need not look the ring's descriptor up */
 };
 
 /* How far away a peer is. */
@@ -129,9 +141,17 @@ struct io_held {
 /* A zero-copy send: what holds its slices until the kernel is done with them. */
 struct uring_zc {
     struct io_sock *sock;
+    bool is_fixed;              /* from a registered buffer */
     size_t max;                 /* room in slices */
     size_t count;               /* slices held */
     struct weir_slice slices[]; /* Own */
+};
+
+/* How much of the pool's memory, from its start on, is a registered buffer. */
+struct uring_fixed {
+    size_t len;
+    size_t max;      /* as much as it may become */
+    unsigned misses; /* sends from beyond it since it grew */
 };
 
 /* Pages that the kernel makes resident. */
@@ -149,6 +169,9 @@ struct uring {
     int wake_fd;
     uint64_t wake_count;   /* where a read of wake_fd goes */
     uint32_t pending;      /* completions that the kernel owes the loop itself */
+    unsigned prompt_sends; /* written since the last wait, and will not wait for the peer */
+    size_t sock_count;     /* sockets of which on_closed() is to come */
+    struct uring_patience patience;
     uint32_t populating;   /* fetches that are with the kernel */
     struct helper *helper; /* Own: carries out the others */
     bool is_paused;        /* accepting */
@@ -158,6 +181,7 @@ struct uring {
     size_t listener_count;
     struct uring_listener listeners[URING_LISTENERS_MAX];
     struct uring_buffers buffers;
+    struct uring_fixed fixed;
     struct sock_queue queue;   /* to be worked off in the next turn */
     struct sock_queue starved; /* want to receive, but the ring has no buffers */
     struct list leaving;       /* those with URING_LEAVES, by leave_ms */
@@ -192,6 +216,12 @@ void uring_sock_tag(struct io_sock *s, struct io_uring_sqe *sqe, enum uring_op o
 
 /* Cancel what has this op and pointer; nothing tells whether there was any. */
 void uring_cancel(struct uring *u, enum uring_op op, void *ptr);
+
+/* Hand over all requests and wait for completions: one call, or none if there is nothing to do. */
+void uring_wait(struct uring *u, int wait_ms);
+
+/* A call was made: what it handed over refers to our memory no more. */
+void uring_note_call(struct uring *u, int rv);
 
 /* Hand the requests over now. */
 void uring_submit(struct uring *u);
@@ -267,7 +297,20 @@ bool uring_zc_is_due(const struct io_sock *s, size_t len);
 
 /* What a send of `count` entries needs, or NULL: send as usual then. */
 struct uring_zc *uring_zc_new(struct io_sock *s, size_t count);
+
+/* Make a request of it. */
+void uring_zc_prepare(struct io_uring_sqe *sqe, struct uring_zc *z, const struct msghdr *msg);
 void uring_on_send_zc(struct uring_zc *z, int res, uint32_t flags);
+
+/* ---- uring_fixed.c ---- */
+
+void uring_fixed_open(struct uring *u);
+
+/*
+ * Whether all these bytes can be sent from URING_POOL_BUFFER, which may be made longer for them.
+ * False: they go as they are.
+ */
+bool uring_fixed_covers(struct uring *u, const struct iovec *iov, size_t count);
 
 /* ---- uring_fetch.c ---- */
 

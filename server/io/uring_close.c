@@ -24,11 +24,12 @@
 
 enum weir_err uring_adopt(struct io *io, struct io_sock *s, int handle)
 {
-    const struct uring *u = uring_from(io);
+    struct uring *u = uring_from(io);
+    u->sock_count++;
     *s = (struct io_sock){.io = io, .handle = handle};
     bool is_wanted = io->env.zero_copy == IO_ZERO_COPY_ON && u->reach[handle] != URING_UNIX;
-    if (io->env.zero_copy == IO_ZERO_COPY_AUTO)
-        is_wanted = u->reach[handle] == URING_FAR;
+    if (io->env.zero_copy == IO_ZERO_COPY_AUTO) /* which cannot do without the report */
+        is_wanted = u->reach[handle] == URING_FAR && (u->features & URING_HAS_ZC_REPORT);
     if (is_wanted && (u->features & URING_HAS_SEND_ZC))
         s->flags |= URING_SENDS_ZC;
     return WEIR_OK;
@@ -146,6 +147,7 @@ void uring_sock_settle(struct io_sock *s)
     if ((s->flags & (URING_IS_CLOSED | SOCK_IN_QUEUE)) != URING_IS_CLOSED || s->pending > 0)
         return;
     uring_recv_forget(s);
+    uring_from(s->io)->sock_count--;
     s->io->env.events->on_closed(s);
 }
 

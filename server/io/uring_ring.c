@@ -129,13 +129,37 @@ static bool ring_has_setsockopt(struct io_uring *ring, int fd)
 }
 
 /* On a socket without a connection it fails; but not for a flag that is not known. */
-static bool ring_has_zc_report(struct io_uring *ring, int fd)
+static bool ring_has_zc(struct io_uring *ring, int fd, unsigned flags)
 {
-    static const char byte;
+    static char byte;
+    struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+    const struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
     struct io_uring_sqe *sqe = ring_request(ring);
-    io_uring_prep_send_zc(sqe, fd, &byte, 1, MSG_NOSIGNAL, URING_SEND_ZC_REPORT_USAGE);
+    io_uring_prep_sendmsg_zc(sqe, fd, &msg, MSG_NOSIGNAL);
+    sqe->ioprio |= (uint16_t)flags;
     int rv = ring_try(ring);
     return rv != -EINVAL && rv != -EOPNOTSUPP;
+}
+
+/* Registered buffers: an empty table of them, and what could be sent from there. */
+static unsigned ring_make_buffers(struct io_uring *ring, int fd)
+{
+    if (io_uring_register_buffers_sparse(ring, URING_POOL_BUFFERS) != 0)
+        return 0;
+    unsigned features = URING_HAS_FIXED;
+    if (ring_has_zc(ring, fd, IORING_RECVSEND_FIXED_BUF))
+        features |= URING_HAS_FIXED_LISTS;
+    return features;
+}
+
+static unsigned ring_check_zc(struct io_uring *ring, int fd)
+{
+    if (!ring_has_zc(ring, fd, 0))
+        return 0;
+    unsigned features = URING_HAS_SEND_ZC;
+    if (ring_has_zc(ring, fd, URING_SEND_ZC_REPORT_USAGE))
+        features |= URING_HAS_ZC_REPORT;
+    return features | ring_make_buffers(ring, fd);
 }
 
 static enum weir_err ring_check_sockets(struct io_uring *ring, bool has_zc, unsigned *features,
@@ -162,8 +186,8 @@ static enum weir_err ring_check_sockets(struct io_uring *ring, bool has_zc, unsi
         return WEIR_OK; /* the rest is for TCP */
     if (ring_has_setsockopt(ring, tcp))
         *features |= URING_HAS_SETSOCKOPT;
-    if (has_zc && ring_has_zc_report(ring, tcp))
-        *features |= URING_HAS_SEND_ZC;
+    if (has_zc)
+        *features |= ring_check_zc(ring, tcp);
     close(tcp);
     return WEIR_OK;
 }
@@ -201,7 +225,8 @@ enum weir_err uring_ring_open(struct io_uring *ring, unsigned without, unsigned 
         return err;
     }
     *features &= ~without;
-    io_uring_register_ring_fd(ring); /* saves a look-up per call; without, all works the same */
+    if ((without & URING_HAS_RING_FD) == 0 && io_uring_register_ring_fd(ring) == 1)
+        *features |= URING_HAS_RING_FD;
     return WEIR_OK;
 }
 
@@ -211,11 +236,10 @@ enum weir_err uring_try(char why[URING_WHY_LEN])
         unsigned bit;
         const char *name;
     } names[] = {
-        {URING_HAS_DEFER_TASKRUN, "defer_taskrun"},
-        {URING_HAS_RECV_CAP, "recv_cap"},
-        {URING_HAS_SETSOCKOPT, "setsockopt"},
-        {URING_HAS_SEND_ZC, "zero_copy"},
-        {URING_HAS_MADVISE, "madvise"},
+        {URING_HAS_DEFER_TASKRUN, "defer_taskrun"}, {URING_HAS_RECV_CAP, "recv_cap"},
+        {URING_HAS_SETSOCKOPT, "setsockopt"},       {URING_HAS_SEND_ZC, "zero_copy"},
+        {URING_HAS_ZC_REPORT, "zc_report"},         {URING_HAS_FIXED, "fixed_buffers"},
+        {URING_HAS_FIXED_LISTS, "fixed_lists"},     {URING_HAS_MADVISE, "madvise"},
     };
     struct io_uring ring;
     unsigned features;

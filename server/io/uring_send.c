@@ -42,8 +42,7 @@ static void sock_send(struct io_sock *s)
     struct uring_zc *zc = uring_zc_is_due(s, len) ? uring_zc_new(s, msg->msg_iovlen) : NULL;
     struct io_uring_sqe *sqe = uring_request(uring_from(s->io));
     if (zc != NULL) {
-        io_uring_prep_sendmsg_zc(sqe, s->handle, msg, MSG_NOSIGNAL);
-        sqe->ioprio |= URING_SEND_ZC_REPORT_USAGE;
+        uring_zc_prepare(sqe, zc, msg);
         uring_sock_tag(s, sqe, URING_SEND_ZC, zc);
     } else if (msg->msg_iovlen == 1) {
         io_uring_prep_send(sqe, s->handle, msg->msg_iov->iov_base, len, MSG_NOSIGNAL);
@@ -53,6 +52,8 @@ static void sock_send(struct io_sock *s)
         uring_sock_tag(s, sqe, URING_SEND, s);
     }
     sqe->flags |= IOSQE_FIXED_FILE;
+    if (zc == NULL && len <= URING_PROMPT_SEND_MAX)
+        uring_from(s->io)->prompt_sends++;
 }
 
 void uring_send(struct io_sock *s, struct weir_gather *g)

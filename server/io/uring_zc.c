@@ -9,6 +9,8 @@
  *     sendmsg_zc ──▶ result ──▶ on_sent ──▶ next send ──▶ ...
  *                       └── references ──────────▶ notification ──▶ given back
  *
+ * What lies in the registered buffer (uring_fixed.c), as records of TLS do, goes from there.
+ *
  * It costs more than a copy where the kernel has to copy after all: on loopback always, and where a
  * device cannot gather.  The notification tells, and `auto` ends it for that connection.
  */
@@ -34,6 +36,23 @@ struct uring_zc *uring_zc_new(struct io_sock *s, size_t count)
     *z = (struct uring_zc){.sock = s, .max = count};
     s->zero_copy = z;
     return z;
+}
+
+void uring_zc_prepare(struct io_uring_sqe *sqe, struct uring_zc *z, const struct msghdr *msg)
+{
+    struct uring *u = uring_from(z->sock->io);
+    z->is_fixed = uring_fixed_covers(u, msg->msg_iov, msg->msg_iovlen);
+    if (msg->msg_iovlen == 1)
+        io_uring_prep_send_zc(sqe, z->sock->handle, msg->msg_iov->iov_base, msg->msg_iov->iov_len,
+                              MSG_NOSIGNAL, 0);
+    else
+        io_uring_prep_sendmsg_zc(sqe, z->sock->handle, msg, MSG_NOSIGNAL);
+    if (u->features & URING_HAS_ZC_REPORT)
+        sqe->ioprio |= URING_SEND_ZC_REPORT_USAGE;
+    if (z->is_fixed) {
+        sqe->ioprio |= IORING_RECVSEND_FIXED_BUF;
+        sqe->buf_index = URING_POOL_BUFFER;
+    }
 }
 
 static void zc_free(struct uring_zc *z)
@@ -71,8 +90,10 @@ static void zc_on_result(struct uring_zc *z, int res, bool is_noticed)
     } else {
         zc_free(z);
     }
-    if (res > 0)
+    if (res > 0) {
         stats->zero_copy_sends++;
+        stats->zero_copy_fixed += z->is_fixed;
+    }
     if (is_refusal(res)) {
         s->flags &= (uint16_t)~URING_SENDS_ZC;
         uring_resend(s);

@@ -40,13 +40,21 @@ size_t cpus_from_quota(const char *cpu_max, size_t none)
     return worth < none ? (size_t)worth : none;
 }
 
+/* The path of a file in a folder; false if it is too long. */
+static bool file_of(const char *folder, const char *name, char path[PATH_MAX])
+{
+    int len = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    return len > 0 && len < PATH_MAX;
+}
+
 /* The unified hierarchy: "max 100000", or a number and a period. */
 static size_t quota_unified(const char *folder, size_t none)
 {
     char path[PATH_MAX];
     char text[64];
-    snprintf(path, sizeof(path), "%s/cpu.max", folder);
-    return read_text(path, text, sizeof(text)) ? cpus_from_quota(text, none) : none;
+    if (!file_of(folder, "cpu.max", path) || !read_text(path, text, sizeof(text)))
+        return none;
+    return cpus_from_quota(text, none);
 }
 
 /* The hierarchy of its own that the controller `cpu` had before: two files, -1 if there is none. */
@@ -56,11 +64,9 @@ static size_t quota_legacy(const char *folder, size_t none)
     char quota[32];
     char period[32];
     char both[sizeof(quota) + sizeof(period)];
-    snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", folder);
-    if (!read_text(path, quota, sizeof(quota)))
+    if (!file_of(folder, "cpu.cfs_quota_us", path) || !read_text(path, quota, sizeof(quota)))
         return none;
-    snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
-    if (!read_text(path, period, sizeof(period)))
+    if (!file_of(folder, "cpu.cfs_period_us", path) || !read_text(path, period, sizeof(period)))
         return none;
     quota[strcspn(quota, "\n")] = '\0';
     snprintf(both, sizeof(both), "%s %s", quota, period);

@@ -46,8 +46,8 @@ static struct files_config files_config_of(const struct config *config)
         .server = {config->server, strlen(config->server)},
         .cached_max = config->cache_files,
         .cached_bytes = config->cache_size,
-        .cache_rules = config->cache_rules,
-        .cache_rule_count = config->cache_rule_count,
+        .cache_rules = {config->cache_rules.rules, config->cache_rules.count},
+        .type_rules = {config->type_rules.rules, config->type_rules.count},
         .ignores_siblings = config->ignores_siblings,
         .lists_directories = config->lists_directories,
         .fallback = {config->fallback, strlen(config->fallback)},
@@ -154,12 +154,13 @@ static enum weir_err open_listeners(struct program *p, struct config *config, si
     return WEIR_OK;
 }
 
-static enum weir_err start_worker(struct program *p, size_t i)
+static enum weir_err start_worker(struct program *p, size_t i, size_t workers)
 {
     const struct config *config = p->config;
     struct worker_config wc = {
         .io = p->io,
         .zero_copy = config->zero_copy,
+        .workers = workers,
         .files = &p->files,
         .tls = p->tls,
         .cpu = -1,
@@ -188,7 +189,7 @@ static void post_all(struct program *p, enum worker_message message)
 static enum weir_err start_workers(struct program *p, size_t workers)
 {
     for (size_t i = 0; i < workers; i++) {
-        enum weir_err err = start_worker(p, i);
+        enum weir_err err = start_worker(p, i, workers);
         if (err != WEIR_OK) {
             for (size_t l = 0; l < p->config->listener_count; l++) {
                 for (size_t j = i + 1; j < workers; j++)

@@ -73,9 +73,10 @@ void stats_print(const struct stats_report *r, FILE *to)
     fprintf(to,
             "},\"writes\":{\"count\":%" PRIu64 ",\"iovecs_mean\":%.2f,\"iovecs_max\":%" PRIu64
             "},\"zero_copy\":{\"sends\":%" PRIu64 ",\"copied\":%" PRIu64 ",\"notices\":%" PRIu64
+            ",\"fixed\":%" PRIu64 ",\"pinned\":%" PRIu64 ",\"unpinned\":%" PRIu64
             "},\"allocations_after_warmup\":",
             s->writes, mean, s->iovecs_max, s->zero_copy_sends, s->zero_copy_copied,
-            s->zero_copy_notices);
+            s->zero_copy_notices, s->zero_copy_fixed, s->zero_copy_pinned, s->zero_copy_unpinned);
     if (r->has_allocations)
         fprintf(to, "%" PRIu64, r->allocations);
     else

@@ -1,19 +1,21 @@
 """Which way to the network is taken, and what it says of that: io_uring where the kernel lets us."""
 
 import errno
+import pathlib
 import re
 import resource
 import subprocess
 
 import pytest
 
-from harness import namespaces, sandbox, tools
-from harness.server import Server, binary, is_sanitized
-from harness.transport import Cleartext, open_tcp
+from harness import namespaces, sandbox
+from harness.server import Server, binary
+from harness.transport import Cleartext, Tls, open_tcp
 from harness.wire import Wire
 
 CONNECTIONS = 2000
 DESCRIPTORS = 200
+CAP_IPC_LOCK = 14
 
 
 def has_uring(tmp_path):
@@ -33,8 +35,8 @@ def run(tree):
     """run(*options, ...) gives a server; each ends with the test."""
     running = []
 
-    def run_one(*options, **kwargs):
-        running.append(Server(tree.root, Cleartext(), ("-w", "1", *options), **kwargs))
+    def run_one(*options, transport=Cleartext(), **kwargs):
+        running.append(Server(tree.root, transport, ("-w", "1", *options), **kwargs))
         return running[-1]
 
     yield run_one
@@ -135,14 +137,23 @@ def test_a_full_file_table_pauses_accepting(run, uring, tree):
     assert server.stats["connections"]["accept_pauses"] > 0
 
 
-def test_a_request_costs_less_than_half_a_system_call(run, uring):
-    """Less still when the server is busy: then more completions come with each call."""
-    server = run("--io", "uring")
-    tools.h2load(server, "/small.txt", requests=20_000, clients=50, streams=1)
+@pytest.mark.parametrize("transport", [Cleartext(), Tls()], ids=lambda t: t.name)
+def test_requests_that_come_together_share_system_calls(run, uring, tree, transport):
+    """Fifty connections have asked before the server may look; handshakes are counted too."""
+    rounds, clients = 60, 50
+    server = run("--io", "uring", transport=transport)
+    wires = [Wire.connect(server, refills=False) for _ in range(clients)]
+    for _ in range(rounds):
+        server.pause()
+        streams = [wire.request("/one.bin") for wire in wires]
+        server.resume()
+        for wire, stream in zip(wires, streams):
+            assert wire.response(stream).body == tree.files["one.bin"]
+    for wire in wires:
+        wire.close()
     server.stop()
-    if is_sanitized():
-        pytest.skip("a client that is faster than the server leaves it little to gather")
-    assert sum(server.stats["calls"].values()) / server.stats["requests"] <= 0.5
+    assert server.stats["requests"] == rounds * clients
+    assert sum(server.stats["calls"].values()) <= 0.3 * server.stats["requests"]
 
 
 @pytest.mark.parametrize("listen", ["-l", "-s"])
@@ -157,8 +168,30 @@ def test_pages_are_sent_themselves_and_counted(run, uring, tree, listen):
     server.stop()
     counts = server.stats["zero_copy"]
     assert counts["sends"] > 0
-    assert counts["copied"] == counts["sends"]
+    if "zc_report" in line_of(server.log()):
+        assert counts["copied"] == counts["sends"]
     assert counts["notices"] >= counts["sends"]
+    pinned_ones(server, scheme)
+
+
+def may_pin():
+    limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    status = pathlib.Path("/proc/self/status").read_text()
+    capabilities = int(re.search(r"CapEff:\s*(\w+)", status)[1], 16)
+    return bool(capabilities >> CAP_IPC_LOCK & 1) or not 0 <= limit < 64 * 2**20
+
+
+def pinned_ones(server, scheme):
+    """Records of TLS lie in the pool, of which so much is pinned; the pages of files do not."""
+    counts = server.stats["zero_copy"]
+    if scheme == "https" and "fixed_lists" in line_of(server.log()):
+        if not may_pin():
+            pytest.skip("this user may pin too little memory")
+        assert counts["unpinned"] == 0
+        assert 0 < counts["fixed"] <= counts["sends"]
+        assert counts["pinned"] > 0
+    else:
+        assert counts["fixed"] == counts["pinned"] == 0
 
 
 def test_over_loopback_auto_leaves_pages_alone(run, uring):
@@ -166,7 +199,7 @@ def test_over_loopback_auto_leaves_pages_alone(run, uring):
     with Wire.connect(server) as wire:
         wire.get("/large.bin")
     server.stop()
-    assert server.stats["zero_copy"] == {"sends": 0, "copied": 0, "notices": 0}
+    assert set(server.stats["zero_copy"].values()) == {0}
 
 
 @pytest.mark.parametrize("listen, scheme", [("-l", "http"), ("-s", "https")])
@@ -188,6 +221,8 @@ def test_to_another_host_pages_are_sent_themselves(run, uring, tree, listen, sch
             assert url.startswith(scheme) and got.stdout == tree.files["large.bin"]
             server.stop()
             counts[zero_copy] = server.stats["zero_copy"]
+            if zero_copy == "on":
+                pinned_ones(server, scheme)
 
     for count in counts.values():
         assert count["copied"] <= count["sends"] <= count["notices"]

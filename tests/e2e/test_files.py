@@ -1,6 +1,7 @@
 """Files arrive byte for byte, whichever client asks for them and whatever their size."""
 
 import email.utils
+import json
 import os
 
 import pytest
@@ -183,6 +184,11 @@ def test_400_for_a_malformed_path(wire, path):
 
 def test_414_for_a_path_beyond_the_limit(wire):
     assert wire.get("/" + "x" * 9000).status == 414
+    response = wire.get("/" + "x" * 9000, extra=[("accept", "application/json")])
+    assert (response.status, response.get("content-type")) == (414, "application/problem+json")
+    fields = [("accept", "application/json"), *((f"x-{i}", "b") for i in range(110))]
+    response = wire.get("/", extra=fields)
+    assert (response.status, json.loads(response.body)["status"]) == (431, 431)
 
 
 def test_errors_do_not_echo_the_request(wire):

@@ -1,5 +1,6 @@
 """HTTP/1.1, over cleartext and TLS (RFC 9112): what is served, and framing that must be refused."""
 
+import json
 import re
 import subprocess
 import time
@@ -230,9 +231,13 @@ def test_wrong_framing_is_refused_and_nothing_behind_it_is_taken(server, status,
     with Line.connect(server) as line:
         line.send(blob, SMUGGLED)
 
-        got, fields, _ = line.read()
+        got, pairs, body = line.read()
+        fields = dict(pairs)
         assert got in (status if isinstance(status, tuple) else (status,))
-        assert dict(fields)["connection"] == "close"
+        assert fields["connection"] == "close"
+        assert fields["content-type"] == "text/html; charset=utf-8"
+        assert (fields["cache-control"], fields["x-content-type-options"]) == ("no-store", "nosniff")
+        assert f"<title>{got} ".encode() in body
         assert line.read() is None
     with Line.connect(server) as other:
         other.send(GET)
@@ -241,10 +246,19 @@ def test_wrong_framing_is_refused_and_nothing_behind_it_is_taken(server, status,
     assert server.stats["responses"]["2xx"] == 1
 
 
-def test_an_expectation_that_is_unknown_is_refused(line):
-    line.send(head("Expect: 200-ok", "Content-Length: 5") + b"hello")
+@pytest.mark.parametrize("status, blob", [
+    (417, head("Expect: 200-ok", "Accept: application/json", "Content-Length: 5") + b"hello"),
+    (413, head("Content-Length: 5000000", "Accept: application/json")),
+    (400, head("Accept: application/json", "Host: localhost", method="GET")),
+    (501, head("Accept: application/json", method="CONNECT", path="localhost:1")),
+    (400, head("Transfer-Encoding: chunked", "Accept: application/json") + b"x"),
+], ids=["expectation", "body length", "hosts", "method", "chunk"])
+def test_programs_are_told_in_json_what_is_refused(line, status, blob):
+    line.send(blob)
 
-    assert line.read()[0] == 417
+    got, fields, body = line.read()
+    assert (got, dict(fields)["content-type"]) == (status, "application/problem+json")
+    assert json.loads(body)["status"] == status
 
 
 @pytest.mark.parametrize("body", [SMUGGLED, SMUGGLED * 3], ids=["one", "three"])

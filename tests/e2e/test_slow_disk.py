@@ -4,6 +4,7 @@ The files lie on a file system of the test's own, whose reads wait until the tes
 """
 
 import contextlib
+import json
 import os
 import signal
 import time
@@ -13,7 +14,7 @@ import pytest
 from harness import frames
 from harness.frames import Error
 from harness.line import Line
-from harness.slow_disk import LOOKUP, OPEN, READ, SlowDisk
+from harness.slow_disk import LOOKUP, OPEN, OPENDIR, READ, READDIR, SlowDisk
 from harness.tree import MIB, content
 from harness.wire import PATIENCE, Wire
 
@@ -38,7 +39,7 @@ def disk(tmp_path):
 @pytest.fixture
 def slow(start, disk):
     """A server of the disk that has the hot files in memory."""
-    server = start(disk.path)
+    server = start(disk.path, "--list")
     with Wire.connect(server) as wire:
         for name, body in HOT.items():
             assert wire.get(f"/{name}").body == body
@@ -88,6 +89,56 @@ def test_the_same_by_http_1(slow, disk, name, what):
         disk.release(name, what)
         assert line.read()[::2] == (200, COLD[name])
         assert line.read()[::2] == (200, HOT["hot.txt"])
+
+
+@pytest.mark.parametrize("name,what", [("", OPENDIR), ("", READDIR), ("other0.txt", LOOKUP)])
+def test_a_directory_that_waits_holds_up_nobody(slow, disk, name, what):
+    """Its list is asked for once, for all who want it; another page of it is another list."""
+    disk.hold(name, what)
+    with Wire.connect(slow) as wire, Line.connect(slow) as line:
+        pages = [wire.request("/") for _ in range(3)]
+        lists = [wire.request("/", extra=[("accept", "application/json")]) for _ in range(3)]
+        line.send(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        disk.wait_for(name, what)
+        check_hot(slow, wire)
+        assert not any(stream in wire.responses for stream in pages + lists)
+
+        disk.release(name, what)
+        for stream in pages:
+            response = wire.response(stream)
+            assert (response.status, response.body.count(b"<tr>")) == (200, len(disk.names))
+        for stream in lists:
+            entries = json.loads(wire.response(stream).body)["entries"]
+            assert [entry["name"] for entry in entries] == sorted(disk.names)
+        assert line.read()[0] == 200
+
+
+def test_streams_that_are_reset_while_their_list_is_made(slow, disk):
+    disk.hold("", READDIR)
+    with Wire.connect(slow) as wire:
+        streams = [wire.request("/") for _ in range(3)]
+        disk.wait_for("", READDIR)
+        wire.send(*(frames.rst_stream(stream, Error.CANCEL) for stream in streams[:2]))
+        wire.ping()
+        disk.release("", READDIR)
+        assert wire.response(streams[2]).status == 200
+        check_hot(slow, wire)
+
+
+def test_a_request_that_is_refused_while_it_waits(slow, disk):
+    """Its body turns out to be none: the answer does not wait for the file."""
+    disk.hold("cold.txt")
+    with Line.connect(slow) as line:
+        line.send(b"GET /cold.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        disk.wait_for("cold.txt")
+        line.send(b"no chunk\r\n")
+        status, fields, _ = line.read()
+        assert (status, dict(fields)["content-type"]) == (400, "text/html; charset=utf-8")
+        assert line.read() is None
+    disk.release("cold.txt")
+    with Wire.connect(slow) as wire:
+        assert wire.get("/cold.txt").body == COLD["cold.txt"]
+        check_hot(slow, wire)
 
 
 def test_many_wait_for_one_file(slow, disk):
@@ -162,6 +213,15 @@ def test_a_disk_error_before_the_response_is_a_500(slow, disk, name):
 
         disk.fail(name, 0)
         assert wire.get(f"/{name}").body == COLD[name]
+
+
+def test_a_directory_that_cannot_be_read_is_a_500(slow, disk):
+    disk.fail("")
+    with Wire.connect(slow) as wire:
+        assert wire.get("/").status == 500
+        check_hot(slow, wire)
+        disk.fail("", 0)
+        assert wire.get("/").status == 200
 
 
 def test_a_disk_error_within_a_response_resets_it(slow, disk):

@@ -1,11 +1,13 @@
 """Clients that others wrote, over TLS: they agree with the server on what is said."""
 
+import email.utils
 import hashlib
 import json
 import re
 import shutil
 import ssl
 import subprocess
+import time
 
 import pytest
 
@@ -82,6 +84,7 @@ def test_h2load(start, tree, options):
 # ---- openssl s_client ----
 
 
+@pytest.mark.row("T16")
 @pytest.mark.parametrize("options, said", [
     (["-alpn", "h2"], "ALPN protocol: h2"), (["-alpn", "http/1.1"], "ALPN protocol: http/1.1"),
     (["-alpn", "http/1.1,h2"], "ALPN protocol: h2"), ([], "No ALPN negotiated")])
@@ -113,6 +116,8 @@ def test_s_client_is_asked_for_another_group(server, tree):
         assert client.end().count(", ClientHello") == 2
 
 
+@pytest.mark.row("T16")
+@pytest.mark.row("T18")
 @pytest.mark.parametrize("options, alert", [
     (["-tls1_2"], "tlsv1 alert protocol version"),
     (["-alpn", "ftp"], "tlsv1 alert no application protocol"),
@@ -176,6 +181,7 @@ def is_resumed(server, tree, session, *options):
     return "\nReused, TLSv1.3" in said
 
 
+@pytest.mark.row("T15")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("suite", SUITES)
 def test_tickets_are_taken_by_every_worker(start, tree, tmp_path, suite, engine):
@@ -196,6 +202,7 @@ def test_a_ticket_may_be_used_with_another_protocol(server, tree, tmp_path):
     assert is_resumed(server, tree, session)
 
 
+@pytest.mark.row("T15")
 def test_a_ticket_for_another_name_means_a_full_handshake(server, tree, tmp_path):
     session = tmp_path / "session"
     first_visit(server, session, "-servername", "a.example")
@@ -207,6 +214,7 @@ def test_a_ticket_for_another_name_means_a_full_handshake(server, tree, tmp_path
     assert server.stats["tls"] | {"handshakes": 4, "resumed": 1} == server.stats["tls"]
 
 
+@pytest.mark.row("T15")
 def test_a_ticket_of_another_server_is_not_taken(start, tree, tmp_path):
     session = tmp_path / "session"
     first_visit(start(tree.root), session)
@@ -225,6 +233,53 @@ def test_python_resumes(server):
         assert sock.session_reused
         sock.sendall(REQUEST)
         assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+class Visits:
+    """Connections to a server whose ticket keys change each second, which its date field shows."""
+
+    def __init__(self, server):
+        self.server = server
+        self.context = transports.tls_context(["http/1.1"])
+
+    def __call__(self, session=None):
+        """One request; gives whether it resumed, the second of the answer, and a ticket."""
+        with self.context.wrap_socket(transports.open_tcp(self.server.port),
+                                      session=session) as sock:
+            sock.sendall(REQUEST)
+            said = b"".join(iter(lambda: sock.recv(65536), b""))
+            date = re.search(rb"\r\ndate: ([^\r]+)", said, re.IGNORECASE)[1].decode()
+            at = int(email.utils.parsedate_to_datetime(date).timestamp())
+            return sock.session_reused, at, sock.session
+
+    def ticket(self):
+        """A ticket, and the second that it was surely made in; None if one was just over."""
+        _, before, _ = self()
+        _, after, session = self()
+        return (session, after) if before == after else None
+
+    def in_second(self, second, session):
+        """How visits with a ticket go in that second; None if it was over too soon."""
+        while (now := self()[1]) < second:
+            time.sleep(0.02)
+        found = [self(session)[0] for _ in range(8)]
+        return found if now == second == self()[1] else None
+
+
+@pytest.mark.row("T15")
+def test_a_ticket_outlives_one_change_of_keys_and_not_two(start, tree):
+    """Whichever worker it comes to.  A machine that stalls in the wrong second tries again."""
+    visits = Visits(start(tree.root, "--ticket-period", "1", workers=2))
+    for _ in range(20):
+        if (made := visits.ticket()) is None:
+            continue
+        session, second = made
+        later = visits.in_second(second + 1, session)
+        too_late = visits.in_second(second + 2, session)
+        if later is not None and too_late is not None:
+            assert (later, too_late) == ([True] * 8, [False] * 8)
+            return
+    pytest.fail("no two seconds were long enough for ten connections")
 
 
 # ---- GnuTLS ----
@@ -506,6 +561,16 @@ def test_an_unknown_engine_gets_one_line_and_status_2(weir, tree):
 
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1 and "rot13" in done.stderr
+
+
+def test_a_configuration_of_openssl_has_the_last_word(start, tree, tmp_path):
+    """It may insist on OpenSSL's own key schedule; the secrets then come in another way."""
+    (tmp_path / "openssl.cnf").write_text(
+        "openssl_conf = all\n[all]\nalg_section = which\n"
+        "[which]\ndefault_properties = provider=default\n")
+    server = start(tree.root, within=("env", f"OPENSSL_CONF={tmp_path / 'openssl.cnf'}"))
+    with Wire.connect(server) as wire:
+        assert wire.get("/small.txt").body == tree.files["small.txt"]
 
 
 # ---- the key log ----

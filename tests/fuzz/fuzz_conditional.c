@@ -35,7 +35,12 @@ static void check_date(struct weir_str text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    static const struct validators v = {WEIR_STR_INIT("\"abc\""), true, 784111777};
+    static const struct validators v = {
+        .etag = WEIR_STR_INIT("\"abc\""),
+        .has_date = true,
+        .date_s = 784111777,
+        .date = WEIR_STR_INIT("Sun, 06 Nov 1994 08:49:37 GMT"),
+    };
     struct weir_field fields[FIELDS_MAX + 1];
     struct weir_request r = {.fields = fields};
     const char *p = (const char *)data;

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     enum coding coding = codings[data[0] % 3];
     unsigned status = decode_run(&root, &packed, coding, bytes, &found);
     WEIR_ASSERT(status == found.status);
-    WEIR_ASSERT(status != 0 || (uint64_t)found.st.st_size <= DECODE_LEN_MAX);
+    WEIR_ASSERT(status != 0 || (uint64_t)found.st.st_size <= LIMIT_DECODED_LEN);
     WEIR_ASSERT(status == 0 || found.fd == -1);
     root_close_file(&root, found.fd);
     return 0;

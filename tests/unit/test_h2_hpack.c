@@ -414,12 +414,15 @@ static void literals_that_come_again_are_one_entry(void **state)
         const char *hex;
         bool is_remembered;
     } cases[] = {
-        {"04042f616263", true},  /* :path, as it is */
-        {"0483609d29", true},    /* :path, in Huffman code */
-        {"14042f616263", false}, /* never to be added */
-        {"0f10036d6173", false}, /* a name of beyond 14 */
-        {"0001610162", false},   /* a name of its own */
-        {"040161", false},       /* too short to be worth it */
+        {"04042f616263", true},    /* :path, as it is */
+        {"0483609d29", true},      /* :path, in Huffman code */
+        {"14042f616263", false},   /* never to be added */
+        {"0f190461626364", true},  /* if-modified-since: an index of two bytes */
+        {"0f2e0461626364", true},  /* www-authenticate, the last of the static table */
+        {"1f190461626364", false}, /* never to be added */
+        {"0f1903616263", false},   /* too short */
+        {"0001610162", false},     /* a name of its own */
+        {"040161", false},         /* too short to be worth it */
         {"04372f616263646566676869"
          "2f616263646566676869"
          "2f616263646566676869"
@@ -441,6 +444,24 @@ static void literals_that_come_again_are_one_entry(void **state)
         hpack_entry_unref(again);
         fixture_deinit(&f);
     }
+}
+
+/* What an index of the dynamic table means changes. */
+static void literals_named_by_the_dynamic_table_are_not_remembered(void **state)
+{
+    (void)state;
+    static const char *const adding = "400178027979"; /* x: yy, at 62 */
+    static const char *const literal = "0f2f0461626364";
+    struct fixture f;
+    fixture_init(&f);
+    hpack_entry_unref(decode_one(&f, adding));
+    const struct hpack_entry *first = decode_one(&f, literal);
+    const struct hpack_entry *again = decode_one(&f, literal);
+    assert_ptr_not_equal(first, again);
+    assert_true(weir_str_eq(again->field.name, WEIR_STR("x")));
+    hpack_entry_unref(first);
+    hpack_entry_unref(again);
+    fixture_deinit(&f);
 }
 
 /* However the entries are cut, the table takes no more than a small multiple of its size. */
@@ -480,6 +501,7 @@ int main(void)
         cmocka_unit_test(blocks_of_an_encoder_give_its_fields_in_any_pieces),
         cmocka_unit_test(entries_live_on_for_those_who_hold_them),
         cmocka_unit_test(literals_that_come_again_are_one_entry),
+        cmocka_unit_test(literals_named_by_the_dynamic_table_are_not_remembered),
         cmocka_unit_test(the_table_takes_bounded_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,36 +1,7 @@
 /* What an HTTP/1.1 session does over time: order, limits, clocks, bodies, and the end. */
 #include "cm.h"
 
-#include "http1_peer.h"
-
-#define GET(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
-
-static struct peer *peer_new(void)
-{
-    struct peer *p = malloc(sizeof(*p));
-    assert_non_null(p);
-    assert_int_equal(peer_init(p), WEIR_OK);
-    return p;
-}
-
-static void peer_free(struct peer *p)
-{
-    bool is_clean = peer_deinit(p);
-    free(p);
-    assert_true(is_clean); /* no memory taken, no source unreleased */
-}
-
-static void send_text(struct peer *p, const char *text)
-{
-    peer_feed(p, text, strlen(text));
-}
-
-/* One turn: feed, then pull. */
-static void turn(struct peer *p, const char *text)
-{
-    send_text(p, text);
-    peer_pull(p);
-}
+#include "http1_talk.h"
 
 /* `want`: status codes, each followed by '!' if that answer says close. */
 static void expect_answers(const struct peer *p, const char *want)

@@ -1,32 +1,10 @@
 /* Bodies that end where their source says so, and bodies that may be lost before they have left. */
 #include "cm.h"
 
-#include "http1_peer.h"
+#include "http1_talk.h"
 
-#define GET(path) "GET " path " HTTP/1.1\r\nHost: a\r\n\r\n"
 #define DATE "date: Mon, 30 Nov 2026 "
 #define CHUNKED_HEAD "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n" DATE
-
-static struct peer *peer_new(void)
-{
-    struct peer *p = malloc(sizeof(*p));
-    assert_non_null(p);
-    assert_int_equal(peer_init(p), WEIR_OK);
-    return p;
-}
-
-static void peer_free(struct peer *p)
-{
-    bool is_clean = peer_deinit(p);
-    free(p);
-    assert_true(is_clean);
-}
-
-static void turn(struct peer *p, const char *text)
-{
-    peer_feed(p, text, strlen(text));
-    peer_pull(p);
-}
 
 /* The only answer there is. */
 static struct answer only_answer(const struct peer *p)

@@ -469,6 +469,12 @@ static struct loop_kind kinds[] = {
     {.name = "epoll", .backend = &io_epoll_backend},
     {.name = "uring", .backend = &io_uring_backend},
     {.name = "uring of an old kernel", .backend = &io_uring_backend, .without = ALL_FEATURES},
+    {.name = "uring before Linux 6.1",
+     .backend = &io_uring_backend,
+     .without = URING_HAS_DEFER_TASKRUN | URING_HAS_SEND_ZC},
+    {.name = "uring before Linux 6.7",
+     .backend = &io_uring_backend,
+     .without = URING_HAS_SETSOCKOPT | URING_HAS_RECV_CAP},
     {.name = "uring with zero copy", .backend = &io_uring_backend, .zero_copy = IO_ZERO_COPY_ON},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -503,10 +509,16 @@ static const struct CMUnitTest cases[] = {
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
 
-int main(void)
+/* With an argument, only the cases of that name (a pattern of cmocka's). */
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     int failed = 0;
+    bool has_uring = loop_has_uring();
     for (size_t k = 0; k < KINDS; k++) {
+        if (kinds[k].backend == &io_uring_backend && !has_uring)
+            continue;
         struct CMUnitTest tests[CASES];
         memcpy(tests, cases, sizeof(tests));
         for (size_t i = 0; i < CASES; i++)

@@ -10,6 +10,7 @@
 #include "io.h"
 #include "listener.h"
 #include "mem.h"
+#include "uring.h"
 
 #define SEND_LEN ((size_t)8 * 1024 * 1024) /* more than all buffers on the way hold */
 
@@ -86,15 +87,23 @@ static const struct io_events events = {
     .on_waited = on_nothing,
 };
 
+/* A back end, and what it has to do without. */
+struct kind {
+    const struct io_backend *backend;
+    unsigned without;
+};
+
 static int set_up(void **state)
 {
-    const struct io_backend *backend = *state;
+    const struct kind *kind = *state;
     char why[160];
     is_open = false;
     sent = told_count = 0;
     assert_int_equal(mem_new((size_t)64 * 1024 * 1024, &mem), WEIR_OK);
     const struct io_env env = {.events = &events, .mem = mem, .stats = &stats};
-    assert_int_equal(io_new(backend, &env, &io), WEIR_OK);
+    enum weir_err err = kind->without != 0 ? uring_open_without(&env, kind->without, &io)
+                                           : io_new(kind->backend, &env, &io);
+    assert_int_equal(err, WEIR_OK);
     assert_int_equal(listen_address_parse("127.0.0.1:0", &address, why, sizeof(why)), WEIR_OK);
     assert_int_equal(listen_open(&address, &listener.fd, 1), WEIR_OK);
     assert_int_equal(io_listen(io, &listener), WEIR_OK);
@@ -117,6 +126,13 @@ static int tear_down(void **state)
     io_free(io);
     mem_free(mem);
     return 0;
+}
+
+/* Before Linux 6.7 io_uring has no way to ask. */
+static bool is_told(void)
+{
+    return io->backend != &io_uring_backend ||
+           (((struct uring *)io)->features & URING_HAS_SETSOCKOPT) != 0;
 }
 
 static size_t ask(void)
@@ -156,7 +172,10 @@ static void what_nobody_reads_is_not_acknowledged(void **state)
     weir_gather_init(&g, mem);
     send_some(&g);
     size_t unread = ask();
-    assert_true(unread > 0 && unread <= sent);
+    if (is_told())
+        assert_in_range(unread, 1, sent);
+    else
+        assert_int_equal(unread, 0);
 
     char bytes[65536];
     for (size_t left = sent; left > 0;) {
@@ -171,26 +190,31 @@ static void what_nobody_reads_is_not_acknowledged(void **state)
 
 static void a_question_may_outlive_its_socket(void **state)
 {
-    const struct io_backend *backend = *state;
+    const struct kind *kind = *state;
     io_ask(&sock);
     tear_down(state);
-    *state = (void *)(uintptr_t)backend;
+    *state = (void *)(uintptr_t)kind;
     assert_int_equal(told_count, 0);
     set_up(state);
 }
 
-#define TEST(name, backend)                                                                        \
-    cmocka_unit_test_prestate_setup_teardown(name, set_up, tear_down, (void *)(uintptr_t)(backend))
+#define TEST(name, kind)                                                                           \
+    cmocka_unit_test_prestate_setup_teardown(name, set_up, tear_down, (void *)(uintptr_t)(kind))
 
 int main(void)
 {
+    static const struct kind by_epoll = {.backend = &io_epoll_backend};
+    static const struct kind by_uring = {.backend = &io_uring_backend};
+    static const struct kind by_old_uring = {.backend = &io_uring_backend, .without = UINT32_MAX};
     const struct CMUnitTest epoll[] = {
-        TEST(what_nobody_reads_is_not_acknowledged, &io_epoll_backend),
-        TEST(a_question_may_outlive_its_socket, &io_epoll_backend),
+        TEST(what_nobody_reads_is_not_acknowledged, &by_epoll),
+        TEST(a_question_may_outlive_its_socket, &by_epoll),
     };
     const struct CMUnitTest uring[] = {
-        TEST(what_nobody_reads_is_not_acknowledged, &io_uring_backend),
-        TEST(a_question_may_outlive_its_socket, &io_uring_backend),
+        TEST(what_nobody_reads_is_not_acknowledged, &by_uring),
+        TEST(a_question_may_outlive_its_socket, &by_uring),
+        TEST(what_nobody_reads_is_not_acknowledged, &by_old_uring),
+        TEST(a_question_may_outlive_its_socket, &by_old_uring),
     };
     const struct io_backend *best;
     char note[IO_NOTE_LEN];

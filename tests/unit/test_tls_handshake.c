@@ -75,6 +75,7 @@ static void any_group_of_ours_will_do(void **state)
     }
 }
 
+/* Attack T16. */
 static void alpn_prefers_h2_and_defaults_to_http1(void **state)
 {
     (void)state;
@@ -102,6 +103,7 @@ static void alpn_prefers_h2_and_defaults_to_http1(void **state)
     }
 }
 
+/* Attacks T16, T18. */
 static void clients_that_do_not_fit_are_told_why(void **state)
 {
     (void)state;
@@ -164,6 +166,7 @@ static void what_is_not_tls_is_refused_by_its_first_bytes(void **state)
     }
 }
 
+/* Attack T17. */
 static void a_hello_that_never_ends_meets_a_limit(void **state)
 {
     (void)state;
@@ -198,6 +201,7 @@ static void a_client_that_gives_up_gets_no_answer(void **state)
     peer_deinit(&p);
 }
 
+/* Attack T12. */
 static void a_request_behind_the_finished_is_not_lost(void **state)
 {
     (void)state;
@@ -275,25 +279,27 @@ static bool is_resumed(SSL_SESSION *session, const char *sni, int64_t date_s)
     return resumed;
 }
 
+/* Attack T15. */
 static void a_ticket_is_good_for_this_period_and_the_next(void **state)
 {
     (void)state;
-    const int64_t start = 500000 * TICKET_PERIOD_S;
+    const int64_t start = 500000 * TLS_TICKET_PERIOD_S;
     SSL_SESSION *session = ticket_for("localhost", start + 10);
 
     assert_true(is_resumed(session, "localhost", start + 20));
-    assert_true(is_resumed(session, "localhost", start + TICKET_PERIOD_S));
-    assert_true(is_resumed(session, "localhost", start + 2 * TICKET_PERIOD_S - 1));
-    assert_false(is_resumed(session, "localhost", start + 2 * TICKET_PERIOD_S));
+    assert_true(is_resumed(session, "localhost", start + TLS_TICKET_PERIOD_S));
+    assert_true(is_resumed(session, "localhost", start + 2 * TLS_TICKET_PERIOD_S - 1));
+    assert_false(is_resumed(session, "localhost", start + 2 * TLS_TICKET_PERIOD_S));
     assert_false(is_resumed(session, "localhost", start - 1));
 
     SSL_SESSION_free(session);
 }
 
+/* Attack T15. */
 static void a_ticket_is_good_for_its_name_alone(void **state)
 {
     (void)state;
-    const int64_t now = 500000 * TICKET_PERIOD_S;
+    const int64_t now = 500000 * TLS_TICKET_PERIOD_S;
     SSL_SESSION *session = ticket_for("a.example", now);
     SSL_SESSION *nameless = ticket_for(NULL, now);
 
@@ -310,7 +316,7 @@ static void a_ticket_is_good_for_its_name_alone(void **state)
 static void a_ticket_of_another_process_means_a_full_handshake(void **state)
 {
     (void)state;
-    const int64_t now = 500000 * TICKET_PERIOD_S;
+    const int64_t now = 500000 * TLS_TICKET_PERIOD_S;
     SSL_SESSION *session = ticket_for("localhost", now);
     struct tls_ctx *first = peer_contexts[0];
     peer_contexts[0] = peer_tls_ctx(TLS_AEAD_OPENSSL);
@@ -322,15 +328,16 @@ static void a_ticket_of_another_process_means_a_full_handshake(void **state)
     SSL_SESSION_free(session);
 }
 
+/* Attack T14. */
 static void early_data_is_skipped(void **state)
 {
     (void)state;
     struct peer p;
-    SSL_SESSION *session = ticket_for("localhost", 500000 * TICKET_PERIOD_S);
+    SSL_SESSION *session = ticket_for("localhost", 500000 * TLS_TICKET_PERIOD_S);
     assert_int_equal(SSL_SESSION_set_max_early_data(session, 16384), 1); /* as if we took it */
     peer_init(&p, peer_contexts[0],
               &(struct peer_config){.alpn = ALPN_H2, .sni = "localhost", .session = session});
-    p.clock.date_s = 500000 * TICKET_PERIOD_S;
+    p.clock.date_s = 500000 * TLS_TICKET_PERIOD_S;
     size_t written;
 
     assert_int_equal(SSL_write_early_data(p.ssl, "early", 5, &written), 1);
@@ -342,6 +349,29 @@ static void early_data_is_skipped(void **state)
     assert_int_equal(SSL_get_early_data_status(p.ssl), SSL_EARLY_DATA_REJECTED);
     assert_int_equal(peer_take_received(&p, got, sizeof(got)), 4);
     assert_memory_equal(got, "late", 4);
+    peer_deinit(&p);
+    SSL_SESSION_free(session);
+}
+
+/* Attack T14.  A record more than a client may send before it has an answer is one too many. */
+static void early_data_is_skipped_to_a_limit(void **state)
+{
+    (void)state;
+    struct peer p;
+    static const uint8_t early[20000];
+    SSL_SESSION *session = ticket_for("localhost", 500000 * TLS_TICKET_PERIOD_S);
+    assert_int_equal(SSL_SESSION_set_max_early_data(session, sizeof(early)), 1);
+    peer_init(&p, peer_contexts[0],
+              &(struct peer_config){.alpn = ALPN_H2, .sni = "localhost", .session = session});
+    p.clock.date_s = 500000 * TLS_TICKET_PERIOD_S;
+    size_t written;
+
+    assert_int_equal(SSL_write_early_data(p.ssl, early, sizeof(early), &written), 1);
+    peer_pump(&p);
+
+    assert_int_equal(p.fed, WEIR_PROTO);
+    assert_false(tls_conn_is_open(p.conn));
+    assert_string_equal(tls_conn_fault(p.conn), "too much early data");
     peer_deinit(&p);
     SSL_SESSION_free(session);
 }
@@ -362,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_ticket_is_good_for_its_name_alone),
         cmocka_unit_test(a_ticket_of_another_process_means_a_full_handshake),
         cmocka_unit_test(early_data_is_skipped),
+        cmocka_unit_test(early_data_is_skipped_to_a_limit),
     };
     return cmocka_run_group_tests(tests, peer_make_contexts, peer_free_contexts);
 }

@@ -1,13 +1,9 @@
 /* See body.h. */
 #include "body.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "mem.h"
-
-#define PRINT_MAX 256
 
 void body_init(struct body *b, struct mem *mem)
 {
@@ -49,19 +45,6 @@ void body_put(struct body *b, struct weir_str text)
         text.ptr += n;
         text.len -= n;
     }
-}
-
-void body_printf(struct body *b, const char *format, ...)
-{
-    char text[PRINT_MAX + 1];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    if (n < 0 || n > PRINT_MAX)
-        b->is_cut = true;
-    else
-        body_put(b, (struct weir_str){text, (size_t)n});
 }
 
 struct weir_slice body_slice(const struct body *b, uint64_t offset, size_t max)

@@ -28,9 +28,6 @@ void body_deinit(struct body *b);
 
 void body_put(struct body *b, struct weir_str text);
 
-/* At most 256 bytes. */
-__attribute__((format(printf, 2, 3))) void body_printf(struct body *b, const char *format, ...);
-
 /*
  * The bytes from offset on, up to `max` of them; offset < len.
  * Own: the slice has a reference of its own.

@@ -183,7 +183,7 @@ static unsigned entry_conclude(struct cache *c, struct entry *e, struct opening 
         break;
     case OPENING_OPEN: status = entry_fill(c, e, o->look); break;
     case OPENING_DECODE:
-        resource_add_original(&e->resource, c->env, &o->look->found[CODING_IDENTITY]);
+        status = resource_add_original(&e->resource, c->env, &o->look->found[CODING_IDENTITY]);
         break;
     }
     return status;

@@ -1,6 +1,9 @@
 /* See conditional.h. */
 #include "conditional.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "date.h"
 
 /*
@@ -50,47 +53,83 @@ static bool list_matches(struct weir_str list, struct weir_str etag, bool is_wea
     return false;
 }
 
-/* As list_matches(), over all fields of that name.  Gives -1 if there is none. */
-static int fields_match(const struct weir_request *r, struct weir_str name, struct weir_str etag,
-                        bool is_weak_comparison)
-{
-    int result = -1;
-    for (size_t i = 0; i < r->field_count; i++) {
-        if (!weir_str_eq(r->fields[i].name, name))
-            continue;
-        if (list_matches(r->fields[i].value, etag, is_weak_comparison))
-            return 1;
-        result = 0;
-    }
-    return result;
-}
-
-/* The date in a field.  False: no such field, or no date in it. */
-static bool field_date(const struct weir_request *r, struct weir_str name, int64_t now_s,
+/*
+ * The date that a field gives.  False: there is no such field, or no date in it.
+ * Why the first question: a client sends back what it was sent, and a date takes long to read.
+ */
+static bool field_date(const struct weir_field *field, const struct validators *v, int64_t now_s,
                        int64_t *out)
 {
-    const struct weir_field *field = weir_request_find(r, name);
-    return field != NULL && date_parse(field->value, now_s, out);
+    if (field == NULL)
+        return false;
+    if (v->date.len > 0 && weir_str_eq(field->value, v->date)) {
+        *out = v->date_s;
+        return true;
+    }
+    return date_parse(field->value, now_s, out);
+}
+
+/* What a list of tags says.  Of several fields of one name, one that matches is enough. */
+enum tags { TAGS_NONE, TAGS_OTHER, TAGS_MATCH };
+
+/* The preconditions of a request but If-Range. */
+struct preconditions {
+    enum tags match;
+    enum tags none_match;
+    const struct weir_field *modified_since; /* of each of these the first, or NULL */
+    const struct weir_field *unmodified_since;
+};
+
+static void tags_add(enum tags *tags, struct weir_str list, struct weir_str etag,
+                     bool is_weak_comparison)
+{
+    if (*tags != TAGS_MATCH)
+        *tags = list_matches(list, etag, is_weak_comparison) ? TAGS_MATCH : TAGS_OTHER;
+}
+
+static void first_set(const struct weir_field **first, const struct weir_field *field)
+{
+    if (*first == NULL)
+        *first = field;
+}
+
+static void preconditions_read(const struct weir_request *r, struct weir_str etag,
+                               struct preconditions *out)
+{
+    *out = (struct preconditions){0};
+    for (size_t i = 0; i < r->field_count; i++) {
+        const struct weir_field *field = &r->fields[i];
+        struct weir_str name = field->name;
+        if (name.len < 3 || memcmp(name.ptr, "if-", 3) != 0)
+            continue;
+        if (weir_str_eq(name, WEIR_STR("if-none-match")))
+            tags_add(&out->none_match, field->value, etag, true);
+        else if (weir_str_eq(name, WEIR_STR("if-modified-since")))
+            first_set(&out->modified_since, field);
+        else if (weir_str_eq(name, WEIR_STR("if-match")))
+            tags_add(&out->match, field->value, etag, false);
+        else if (weir_str_eq(name, WEIR_STR("if-unmodified-since")))
+            first_set(&out->unmodified_since, field);
+    }
 }
 
 enum condition condition_check(const struct weir_request *r, const struct validators *v,
                                int64_t now_s)
 {
+    struct preconditions p;
     int64_t date_s;
-    int match = fields_match(r, WEIR_STR("if-match"), v->etag, false);
-    if (match == 0)
+    preconditions_read(r, v->etag, &p);
+    if (p.match == TAGS_OTHER)
         return CONDITION_FAILED;
-    if (match == -1 && v->has_date &&
-        field_date(r, WEIR_STR("if-unmodified-since"), now_s, &date_s))
-        if (v->date_s > date_s)
-            return CONDITION_FAILED;
+    if (p.match == TAGS_NONE && v->has_date && field_date(p.unmodified_since, v, now_s, &date_s) &&
+        v->date_s > date_s)
+        return CONDITION_FAILED;
 
-    match = fields_match(r, WEIR_STR("if-none-match"), v->etag, true);
-    if (match == 1)
+    if (p.none_match == TAGS_MATCH)
         return CONDITION_NOT_MODIFIED;
-    if (match == -1 && v->has_date && field_date(r, WEIR_STR("if-modified-since"), now_s, &date_s))
-        if (v->date_s <= date_s)
-            return CONDITION_NOT_MODIFIED;
+    if (p.none_match == TAGS_NONE && v->has_date &&
+        field_date(p.modified_since, v, now_s, &date_s) && v->date_s <= date_s)
+        return CONDITION_NOT_MODIFIED;
     return CONDITION_MET;
 }
 
@@ -102,7 +141,7 @@ bool condition_allows_range(const struct weir_request *r, const struct validator
     if (v->etag.len > 0 && weir_str_eq(field->value, v->etag))
         return true;
     int64_t date_s;
-    if (!v->has_date || !date_parse(field->value, now_s, &date_s))
+    if (!v->has_date || !field_date(field, v, now_s, &date_s))
         return false;
     return date_s == v->date_s && now_s - date_s >= DATE_STRONG_AFTER_S;
 }

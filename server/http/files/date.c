@@ -123,6 +123,22 @@ static int year_complete(int two, int64_t now_s)
     return year + 100 <= this_year + 50 ? year + 100 : year;
 }
 
+/*
+ * Days from 1970-01-01 to that of the Gregorian calendar.
+ * Years are counted from March on, so that the day that a leap year has more is its last, and 153
+ * days make five months; a cycle of 400 years is added, so that nothing is below zero.
+ * Why not timegm(): it asks for the rules of time zones, and costs as much as half a response.
+ */
+static int64_t days_from_epoch(int year, int month, int day)
+{
+    const int cycle_days = 146097;
+    const int epoch_days = 719468; /* from 0000-03-01 to 1970-01-01 */
+    int y = (month < 2 ? year - 1 : year) + 400;
+    int months = (month + 10) % 12;
+    int leap_days = y / 4 - y / 100 + y / 400;
+    return y * 365 + leap_days + (153 * months + 2) / 5 + day - 1 - epoch_days - cycle_days;
+}
+
 bool date_parse(struct weir_str text, int64_t now_s, int64_t *out)
 {
     struct date_parts p = {0};
@@ -133,14 +149,7 @@ bool date_parse(struct weir_str text, int64_t now_s, int64_t *out)
         return false;
     if (!parts_are_sane(&p))
         return false;
-    struct tm tm = {
-        .tm_year = p.year - 1900,
-        .tm_mon = p.month,
-        .tm_mday = p.day,
-        .tm_hour = p.hour,
-        .tm_min = p.minute,
-        .tm_sec = p.second,
-    };
-    *out = timegm(&tm);
+    *out =
+        ((days_from_epoch(p.year, p.month, p.day) * 24 + p.hour) * 60 + p.minute) * 60 + p.second;
     return true;
 }

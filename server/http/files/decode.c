@@ -9,7 +9,9 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
+#include "internal/limits.h"
 #include "internal/log.h"
 #include "internal/stats.h"
 #include "look.h"
@@ -28,22 +30,25 @@
 struct sink {
     struct stats *stats; /* Borrowed */
     int fd;
-    uint64_t len; /* bytes written */
+    uint64_t len;    /* bytes written */
+    unsigned status; /* why it takes no more, if that is so */
 };
 
 /* False: they cannot be written, or are too many. */
 static bool sink_write(struct sink *s, const uint8_t *bytes, size_t len)
 {
-    if (len > DECODE_LEN_MAX - s->len) {
-        log_line(LV_WARN, "a file is too large to be decoded for clients that need it so");
+    if (len > LIMIT_DECODED_LEN - s->len) {
+        s->status = 413;
         return false;
     }
     s->len += len;
     while (len > 0) {
         s->stats->calls.write++;
         ssize_t n = write(s->fd, bytes, len);
-        if (n == -1 && errno != EINTR)
+        if (n == -1 && errno != EINTR) {
+            s->status = 503;
             return false;
+        }
         bytes += n == -1 ? 0 : n;
         len -= n == -1 ? 0 : (size_t)n;
     }
@@ -55,8 +60,10 @@ static bool gzip_decode(struct weir_str in, struct sink *s)
 {
     uint8_t chunk[CHUNK];
     z_stream z = {.next_in = (Bytef *)(uintptr_t)in.ptr, .avail_in = (uInt)in.len};
-    if (inflateInit2(&z, GZIP_WINDOW_BITS) != Z_OK)
+    if (inflateInit2(&z, GZIP_WINDOW_BITS) != Z_OK) {
+        s->status = 503;
         return false;
+    }
     int rv = Z_OK;
     bool ok = true;
     while (ok && rv == Z_OK) {
@@ -77,8 +84,10 @@ static bool brotli_decode(struct weir_str in, struct sink *s)
     uint8_t chunk[CHUNK];
     const uint8_t *next_in = (const uint8_t *)in.ptr;
     BrotliDecoderState *state = BrotliDecoderCreateInstance(NULL, NULL, NULL);
-    if (state == NULL)
+    if (state == NULL) {
+        s->status = 503;
         return false;
+    }
     BrotliDecoderResult rv = BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT;
     bool ok = true;
     while (ok && rv == BROTLI_DECODER_RESULT_NEEDS_MORE_OUTPUT) {
@@ -98,13 +107,17 @@ static bool zstd_decode(struct weir_str in, struct sink *s)
     ZSTD_inBuffer source = {in.ptr, in.len, 0};
     ZSTD_outBuffer target = {chunk, sizeof(chunk), 0};
     ZSTD_DCtx *state = ZSTD_createDCtx();
-    if (state == NULL)
+    if (state == NULL) {
+        s->status = 503;
         return false;
+    }
     size_t rv = ZSTD_DCtx_setParameter(state, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG);
     bool ok = !ZSTD_isError(rv);
     do {
         target.pos = 0;
         rv = ZSTD_decompressStream(state, &target, &source);
+        if (ZSTD_getErrorCode(rv) == ZSTD_error_frameParameter_windowTooLarge)
+            s->status = 413;
         ok = ok && !ZSTD_isError(rv) && sink_write(s, chunk, target.pos);
     } while (ok && (source.pos < source.size || (rv > 0 && target.pos == target.size)));
     ZSTD_freeDCtx(state);
@@ -142,16 +155,18 @@ static bool sink_decode_map(struct sink *s, const struct file *packed, enum codi
     return ok && !weir_buf_is_poisoned(&buf);
 }
 
-/* Fill the sink, and give it the time of the file it is made from.  False: it cannot be done. */
-static bool sink_fill(struct sink *s, const struct file *packed, enum coding coding)
+/* Fill the sink, and give it the time of the file it is made from.  Gives 0 or a status. */
+static unsigned sink_fill(struct sink *s, const struct file *packed, enum coding coding)
 {
-    if (packed->size == 0 || packed->size > DECODE_LEN_MAX)
-        return false;
+    if (packed->size > LIMIT_DECODED_LEN)
+        return 413;
     const struct weir_str snapshot = {(const char *)packed->buf.base, (size_t)packed->size};
     bool ok =
         file_is_map(packed) ? sink_decode_map(s, packed, coding) : sink_decode(s, snapshot, coding);
     struct timespec times[2] = {packed->id.mtime, packed->id.mtime};
-    return ok && futimens(s->fd, times) == 0;
+    if (ok && futimens(s->fd, times) == 0)
+        return 0;
+    return s->status != 0 ? s->status : 500;
 }
 
 unsigned decode_run(const struct root *root, const struct file *packed, enum coding coding,
@@ -163,9 +178,11 @@ unsigned decode_run(const struct root *root, const struct file *packed, enum cod
     s.fd = memfd_create("weir decoded", MFD_CLOEXEC);
     if (s.fd == -1)
         return 503;
-    if (sink_fill(&s, packed, coding))
+    found->status = sink_fill(&s, packed, coding);
+    if (found->status == 0)
         return look_adopt(root, s.fd, bytes, true, false, found);
-    log_line(LV_WARN, "cannot decode a file for a client that needs it so");
+    log_line(LV_WARN, "cannot decode a file for a client that needs it so: status=%u",
+             found->status);
     root_close_file(root, s.fd);
-    return found->status = 500;
+    return found->status;
 }

@@ -7,16 +7,14 @@
 #include "file.h"
 #include "negotiate.h"
 
-/* Bytes up to which an original is made: it is made whole, and kept in memory. */
-#define DECODE_LEN_MAX ((uint64_t)4 * 1024 * 1024)
-
 struct found;
 struct root;
 
 /*
  * Decode `packed` piece by piece into a file in memory that has its time of change.
  * Gives 0 and *found, whose bytes are in `bytes` (LIMIT_SNAPSHOT_LEN) if they are few; or a status:
- * 500 if they are not what their name says, or if they are too many.
+ * 500 if they are not what their name says, or are cut; 413 if they are more than
+ * LIMIT_DECODED_LEN, or ask for too much memory; 503 if there is not enough of something.
  * What memory a decoder takes meanwhile is bounded by its format: 32 KiB of history for gzip, 16
  * MiB for brotli, and 8 MiB for zstd, which an encoder must not exceed on the web (RFC 9659 3).
  * Thread: any.  Own: what is found is to become a file, or to be closed.

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cache_control.h"
 #include "clock.h"
 #include "digest.h"
 #include "internal/assert.h"
@@ -28,19 +29,13 @@ static void add_field(struct file *f, struct weir_str name, struct weir_str valu
     f->fields[f->whole.field_count++] = (struct weir_field){name, value};
 }
 
-/* The digest of the content.  False: nobody made one. */
-static bool file_digest(const struct file *f, uint64_t out[2])
+/* The digest of a snapshot. */
+static void file_digest(const struct file *f, uint64_t out[2])
 {
-    if (file_is_map(f)) {
-        out[0] = f->digest[0];
-        out[1] = f->digest[1];
-        return f->has_digest;
-    }
     struct digest d;
     digest_init(&d);
     digest_feed(&d, f->buf.base, (size_t)f->size);
     digest_finish(&d, out);
-    return true;
 }
 
 /* Marks of entity-tags: representations of one resource may agree in size and time. */
@@ -64,21 +59,25 @@ static bool time_has_come(int64_t time_s)
     return time_s <= now.tv_sec;
 }
 
-static void describe_validators(struct file *f, char mark)
+/* A map whose time says nothing has no tag yet: see tagger.h. */
+static void describe_validators(struct file *f)
 {
     struct validators *v = &f->validators;
     v->date_s = f->id.mtime.tv_sec;
     bool is_meaningful = mtime_is_meaningful(v->date_s);
     v->has_date = is_meaningful && time_has_come(v->date_s);
-    if (v->has_date)
+    if (v->has_date) {
         clock_format_date(v->date_s, f->last_modified);
+        v->date = (struct weir_str){f->last_modified, CLOCK_DATE_LEN};
+    }
     v->etag.ptr = f->etag;
     uint64_t digest[2];
     if (is_meaningful) {
         int64_t mtime_ns = (int64_t)f->id.mtime.tv_sec * 1000000000 + f->id.mtime.tv_nsec;
-        v->etag.len = etag_write(f->etag, f->size, mtime_ns, mark);
-    } else if (file_digest(f, digest)) {
-        v->etag.len = etag_write_digest(f->etag, digest, mark);
+        v->etag.len = etag_write(f->etag, f->size, mtime_ns, f->mark);
+    } else if (!file_is_map(f)) {
+        file_digest(f, digest);
+        v->etag.len = etag_write_digest(f->etag, digest, f->mark);
     }
 }
 
@@ -97,6 +96,13 @@ static struct weir_str vary_of(bool is_fallback, bool has_siblings)
     return has_siblings ? WEIR_STR("accept-encoding") : (struct weir_str){0};
 }
 
+/* The operator's word goes before the table's. */
+static struct weir_str type_of(struct weir_str path, const struct file_env *env)
+{
+    const struct path_rule *rule = rules_find(env->type_rules, path);
+    return rule != NULL ? rule->value : mime_find(path)->type;
+}
+
 static void describe_fields(struct file *f, const struct file_env *env, const char *path,
                             enum coding coding, bool has_siblings)
 {
@@ -105,7 +111,8 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     length.len = (size_t)snprintf(f->content_length, sizeof(f->content_length), "%llu",
                                   (unsigned long long)f->size);
     add_field(f, WEIR_STR("content-length"), length);
-    add_field(f, WEIR_STR("content-type"), mime_find(path_str)->type);
+    struct weir_str type = type_of(path_str, env);
+    add_field(f, WEIR_STR("content-type"), type);
     add_field(f, WEIR_STR("accept-ranges"), WEIR_STR("bytes"));
     add_field(f, WEIR_STR("x-content-type-options"), WEIR_STR("nosniff"));
     if (coding != CODING_IDENTITY)
@@ -114,7 +121,7 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     size_t kept = f->whole.field_count; /* from here on a 304 has them too */
     if (env->server.len > 0)
         add_field(f, WEIR_STR("server"), env->server);
-    struct weir_str control = cache_control_of(path_str, env->cache_rules, env->cache_rule_count);
+    struct weir_str control = cache_control_of(path_str, type, env->cache_rules);
     if (control.len > 0)
         add_field(f, WEIR_STR("cache-control"), control);
     struct weir_str vary = vary_of(weir_str_eq(path_str, env->fallback), has_siblings);
@@ -124,8 +131,7 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
         add_field(f, WEIR_STR("etag"), f->validators.etag);
     f->not_modified = f->whole;
     if (f->validators.has_date)
-        add_field(f, WEIR_STR("last-modified"),
-                  (struct weir_str){f->last_modified, CLOCK_DATE_LEN});
+        add_field(f, WEIR_STR("last-modified"), f->validators.date);
     if (f->validators.etag.len == 0)
         f->not_modified = f->whole;
     f->not_modified.fields += kept;
@@ -137,7 +143,8 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
 void file_describe(struct file *f, const struct file_env *env, const char *path, enum coding coding,
                    bool has_siblings)
 {
-    describe_validators(f, marks[coding]);
+    f->mark = marks[coding];
+    describe_validators(f);
     f->whole = (struct weir_response){
         .status = 200,
         .fields = f->fields,
@@ -150,4 +157,17 @@ void file_describe(struct file *f, const struct file_env *env, const char *path,
     describe_fields(f, env, path, coding, has_siblings);
     f->head = f->whole;
     f->whole.body_len = f->size;
+}
+
+void file_add_tag(struct file *f, const uint64_t digest[2])
+{
+    WEIR_ASSERT(f->validators.etag.len == 0 && !f->validators.has_date);
+    f->validators.etag.len = etag_write_digest(f->etag, digest, f->mark);
+    add_field(f, WEIR_STR("etag"), f->validators.etag);
+    f->head.field_count++;
+    f->not_modified.field_count++;
+    f->partial_id = ++f->root->lists_made;
+    f->whole.fields_id = ++f->root->lists_made;
+    f->head.fields_id = f->whole.fields_id;
+    f->not_modified.fields_id = ++f->root->lists_made;
 }

@@ -17,4 +17,7 @@
 void file_describe(struct file *f, const struct file_env *env, const char *path, enum coding coding,
                    bool has_siblings);
 
+/* Add the tag that a file lacks, made of the digest of its content; responses under way stay. */
+void file_add_tag(struct file *f, const uint64_t digest[2]);
+
 #endif

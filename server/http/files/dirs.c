@@ -204,7 +204,7 @@ static void on_scanned(struct fetch *fetch, int result)
     struct dir_scan *s = container_of(fetch, struct dir_scan, fetch);
     struct dir *dir = s->dir;
     s->dirs->is_scanning = false;
-    stats_move_calls(s->dirs->env->root->stats, &s->stats);
+    stats_take_calls(s->dirs->env->root->stats, &s->stats);
     if (s->is_whole && dir->ticket == s->ticket) {
         name_filter_merge(&dir->special, &s->special);
         dir->is_scanned = true;

@@ -39,28 +39,28 @@ static struct weir_str char_take(struct weir_str *text)
     return len == 0 ? REPLACEMENT : c;
 }
 
-void escape_html(struct body *b, struct weir_str text)
+void escape_html(struct sheet *s, struct weir_str text)
 {
     while (text.len > 0) {
         struct weir_str c = char_take(&text);
         unsigned char first = (unsigned char)c.ptr[0];
         if (first < ' ' || first == 0x7f)
-            body_put(b, REPLACEMENT); /* no page may hold most of these, escaped or not */
+            sheet_put(s, REPLACEMENT); /* no page may hold most of these, escaped or not */
         else if (first == '<' || first == '>' || first == '&' || first == '"' || first == '\'')
-            body_printf(b, "&#%u;", first);
+            sheet_printf(s, "&#%u;", first);
         else
-            body_put(b, c);
+            sheet_put(s, c);
     }
 }
 
-void escape_json(struct body *b, struct weir_str text)
+void escape_json(struct sheet *s, struct weir_str text)
 {
     while (text.len > 0) {
         struct weir_str c = char_take(&text);
         unsigned char first = (unsigned char)c.ptr[0];
         if (first < ' ' || first == 0x7f || first == '"' || first == '\\')
-            body_printf(b, "\\u%04x", first);
+            sheet_printf(s, "\\u%04x", first);
         else
-            body_put(b, c);
+            sheet_put(s, c);
     }
 }

@@ -12,10 +12,23 @@ static const struct {
     unsigned status;
     const char *title;
 } kinds[FAILURE_KINDS] = {
-    {308, "Permanent Redirect"},  {400, "Bad Request"},           {403, "Forbidden"},
-    {404, "Not Found"},           {405, "Method Not Allowed"},    {412, "Precondition Failed"},
-    {414, "URI Too Long"},        {416, "Range Not Satisfiable"}, {500, "Internal Server Error"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {408, "Request Timeout"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {416, "Range Not Satisfiable"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
     {503, "Service Unavailable"},
+    {505, "HTTP Version Not Supported"},
 };
 
 #define PAGE_FORMAT                                                                                \

@@ -14,7 +14,7 @@
 
 struct mem;
 
-#define FAILURE_KINDS 10
+#define FAILURE_KINDS 17
 #define FAILURE_FIELDS 7
 #define FAILURE_EXTRA 2
 #define FAILURE_BODY_MAX 320
@@ -42,7 +42,10 @@ void failures_init(struct failures *f, struct mem *mem, struct weir_str server);
 /* True if a problem report is welcome and a page is less so. */
 bool failure_wants_json(const struct weir_request *r);
 
-/* Answer with one of 308, 400, 403, 404, 405, 412, 414, 416, 500, 503. */
+/*
+ * Answer with one of 308, 400, 403, 404, 405, 408, 412, 413, 414, 416, 417, 421, 431, 500, 501,
+ * 503, 505.
+ */
 void failures_answer(struct failures *f, struct weir_request *r, unsigned status);
 
 /*

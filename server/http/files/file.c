@@ -165,6 +165,8 @@ void file_retire(struct file **slot)
 static void file_free(struct weir_buf *b)
 {
     struct file *f = container_of(b, struct file, buf);
+    if (f->is_private)
+        f->windows_of->decoded_len -= f->size;
     root_close_file(f->root, f->fd);
     mem_give(f);
 }
@@ -187,8 +189,6 @@ unsigned file_make(const struct file_env *env, struct found *found, struct file 
         .is_ours = found->shows_pages,
         .is_remote = found->is_remote,
         .is_settled = found->is_settled,
-        .has_digest = found->has_digest,
-        .digest = {found->digest[0], found->digest[1]},
         .id = id_of(&found->st),
         .root = env->root,
     };

@@ -3,9 +3,9 @@
  *
  * A small one is a snapshot in pool memory, a large one a map.
  *
- * Invariant: what a file says about itself never changes.  A file that changed on disk is opened
- *            anew; responses under way keep the old one.
- * Own:       one count for all holders, the cache, responses and slices: buf.refs.
+ * Invariant: what a file says about itself never changes, but that a tag may be added to it.  A
+ * file that changed on disk is opened anew; responses under way keep the old one. Own:       one
+ * count for all holders, the cache, responses and slices: buf.refs.
  */
 #ifndef FILES_FILE_H
 #define FILES_FILE_H
@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "cache_control.h"
 #include "list.h"
+#include "rules.h"
 #include "validator.h"
 #include "weir/buf.h"
 #include "weir/response.h"
@@ -25,6 +25,7 @@ struct fetcher;
 struct found;
 struct mem;
 struct root;
+struct tagging;
 struct windows;
 
 /* Which bytes were opened: if all of this is the same, so are they. */
@@ -50,18 +51,19 @@ struct file {
     uint64_t looked_ms;                /* when a map was last looked at */
     struct list windows;               /* of a map: those that are in use */
     struct windows *windows_of;        /* Borrowed: what these belong to */
-    unsigned losses;    /* map_guard_losses() when the windows were last looked through */
-    bool is_lost;       /* bytes of a window were lost */
-    bool is_private;    /* nobody else can change it, and it is in memory */
-    bool is_ours;       /* the kernel tells us what of it is in memory */
-    bool is_remote;     /* looking at it may ask another machine or process */
-    bool has_digest;    /* of a map: its time says nothing, and */
-    uint64_t digest[2]; /* this tells of its content */
-    bool is_retired;    /* no longer in a cache: no window of it is kept */
-    bool is_stale;      /* seen to have changed: not to be used any more */
-    bool is_settled;    /* did not change just before it was opened */
-    struct file_id id;  /* what was opened */
-    struct root *root;  /* Borrowed: where system calls are counted */
+    unsigned losses;         /* map_guard_losses() when the windows were last looked through */
+    bool is_lost;            /* bytes of a window were lost */
+    bool is_private;         /* nobody else can change it, and it is in memory */
+    bool is_ours;            /* the kernel tells us what of it is in memory */
+    bool is_remote;          /* looking at it may ask another machine or process */
+    bool is_untaggable;      /* its time says nothing, and its content cannot be read */
+    struct tagging *tagging; /* Borrowed: its tag is being made (tagger.h); NULL: it is not */
+    char mark;               /* of its tag: tells its coding; NUL: none */
+    bool is_retired;         /* no longer in a cache: no window of it is kept */
+    bool is_stale;           /* seen to have changed: not to be used any more */
+    bool is_settled;         /* did not change just before it was opened */
+    struct file_id id;       /* what was opened */
+    struct root *root;       /* Borrowed: where system calls are counted */
     struct weir_field fields[FILE_FIELDS];
     char content_length[21];
     char etag[ETAG_CAP];
@@ -77,10 +79,10 @@ struct file_env {
     struct mem *mem;
     struct root *root;
     struct windows *windows;
-    struct fetcher *fetcher;              /* NULL: disks are waited for */
-    struct weir_str server;               /* value of the field `server`; empty: no such field */
-    const struct cache_rule *cache_rules; /* Borrowed */
-    size_t cache_rule_count;
+    struct fetcher *fetcher;       /* NULL: disks are waited for */
+    struct weir_str server;        /* value of the field `server`; empty: no such field */
+    struct path_rules cache_rules; /* see struct files_config */
+    struct path_rules type_rules;
     struct weir_str fallback; /* path of the file that is sent for others; empty: none */
     bool ignores_siblings;    /* precompressed files are not looked for */
 };

@@ -32,6 +32,7 @@
 #include "redirect.h"
 #include "root.h"
 #include "store.h"
+#include "tagger.h"
 
 #define ERROR_PAGE "/404.html"
 
@@ -49,10 +50,12 @@ struct files {
     struct failures failures;
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
-    bool lists_directories;    /* see struct files_config */
-    struct weir_str fallback;  /* Borrowed: see struct files_config */
-    struct parked *current;    /* Own: who waited and is served again just now; NULL: nobody */
-    uint64_t random;           /* state of the generator of boundaries */
+    struct listings listings;
+    struct tagger tagger;
+    bool lists_directories;   /* see struct files_config */
+    struct weir_str fallback; /* Borrowed: see struct files_config */
+    struct parked *current;   /* Own: who waited and is served again just now; NULL: nobody */
+    uint64_t random;          /* state of the generator of boundaries */
     struct weir_field options[2];
     size_t options_count;
     char path[LIMIT_PATH_LEN + 1]; /* the path being decoded */
@@ -94,7 +97,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .windows = &f->windows,
         .server = config->server,
         .cache_rules = config->cache_rules,
-        .cache_rule_count = config->cache_rule_count,
+        .type_rules = config->type_rules,
         .fallback = config->fallback,
         .ignores_siblings = config->ignores_siblings,
     };
@@ -106,6 +109,8 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .page_len = (size_t)sysconf(_SC_PAGESIZE),
     };
     failures_init(&f->failures, mem, config->server);
+    listings_init(&f->listings, &f->env);
+    tagger_init(&f->tagger, &f->env);
     files_init_options(f, config->server);
     if (getrandom(&f->random, sizeof(f->random), 0) != sizeof(f->random))
         f->random = (uintptr_t)f;
@@ -135,6 +140,11 @@ fail:
     return err;
 }
 
+void files_end(struct files *f)
+{
+    tagger_end(&f->tagger);
+}
+
 void files_free(struct files *f)
 {
     if (f == NULL)
@@ -156,13 +166,20 @@ static uint64_t files_random(struct files *f)
 
 /* ---- requests that wait ---- */
 
+/* What a request has come to. */
+enum stage {
+    STAGE_FILE, /* the file at its path is looked for */
+    STAGE_LIST, /* there is none: a list may stand in */
+    STAGE_PAGE, /* nor a list: a page of the operator's may */
+};
+
 /* A request that is served again when something has come that it waits for. */
 struct parked {
     struct waiter waiter;
     struct files *files; /* Borrowed */
     struct weir_request *request;
-    bool is_missing; /* there is no file at its path: it waits for a page that stands in */
-    unsigned rounds; /* times that it has waited */
+    enum stage stage; /* where it goes on */
+    unsigned rounds;  /* times that it has waited */
 };
 
 static void files_serve(struct files *f, struct weir_request *r);
@@ -179,6 +196,11 @@ static void on_wake(struct waiter *w, unsigned status)
     if (f->current == p)
         mem_give(p); /* it does not wait any more */
     f->current = NULL;
+}
+
+static enum stage files_stage(const struct files *f)
+{
+    return f->current == NULL ? STAGE_FILE : f->current->stage;
 }
 
 /* Who is to be woken to serve r again.  NULL: it has been answered. */
@@ -199,13 +221,22 @@ static struct waiter *files_park(struct files *f, struct weir_request *r)
     return &p->waiter;
 }
 
-static void files_wait_for_cache(struct files *f, struct weir_request *r, bool is_missing)
+static void files_wait_for_cache(struct files *f, struct weir_request *r, enum stage stage)
 {
     struct waiter *w = files_park(f, r);
     if (w == NULL)
         return;
-    container_of(w, struct parked, waiter)->is_missing = is_missing;
+    container_of(w, struct parked, waiter)->stage = stage;
     cache_wait(f->cache, w);
+}
+
+static void files_wait_for_listing(struct files *f, struct weir_request *r)
+{
+    struct waiter *w = files_park(f, r);
+    if (w == NULL)
+        return;
+    container_of(w, struct parked, waiter)->stage = STAGE_LIST;
+    listing_wait(&f->listings, w);
 }
 
 /*
@@ -245,7 +276,8 @@ static unsigned files_choose(struct files *f, const struct weir_request *r,
 {
     unsigned status = 0;
     while ((*out = resource_choose(resource, r)) == NULL && status == 0)
-        status = cache_make_original(f->cache, resource);
+        status = resource->decode_status != 0 ? resource->decode_status
+                                              : cache_make_original(f->cache, resource);
     return status;
 }
 
@@ -288,7 +320,7 @@ static unsigned files_find(struct files *f, const struct weir_request *r, struct
     if (!path_decode(raw, f->path, &path->len))
         return 400;
     path->ptr = f->path;
-    bool is_missing = path_is_hidden(*path) || (f->current != NULL && f->current->is_missing);
+    bool is_missing = path_is_hidden(*path) || files_stage(f) != STAGE_FILE;
     return is_missing ? 404 : files_get(f, r, *path, out);
 }
 
@@ -353,10 +385,28 @@ static void files_respond_failed(struct files *f, struct weir_request *r, const 
     failures_answer_with(&f->failures, r, 412, extra, count);
 }
 
+/*
+ * A file without a tag is to have one.  True: r waits for that, since its answer depends on it, or
+ * since it does not take long.
+ */
+static bool files_wait_for_tag(struct files *f, struct weir_request *r, struct file *file,
+                               unsigned asks)
+{
+    bool is_under_way = tagger_begin(&f->tagger, file);
+    if (!is_under_way || (!(asks & ASKS_CONDITION) && file->size > LIMIT_TAG_PIECE))
+        return false;
+    struct waiter *w = files_park(f, r);
+    if (w != NULL)
+        tagger_wait(file, w);
+    return true;
+}
+
 static void files_respond_file(struct files *f, struct weir_request *r, struct file *file,
                                bool is_get)
 {
     unsigned asks = request_asks(r);
+    if (file->validators.etag.len == 0 && files_wait_for_tag(f, r, file, asks))
+        return;
     if (asks & ASKS_CONDITION) {
         switch (condition_check(r, &file->validators, f->clock->date_s)) {
         case CONDITION_MET: break;
@@ -374,34 +424,48 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
         failures_answer(&f->failures, r, 503);
 }
 
+/* Answer with a list of the directory at the path.  False: there is none, nor a reason. */
+static bool files_respond_list(struct files *f, struct weir_request *r, struct weir_str path)
+{
+    if (!f->lists_directories || files_stage(f) == STAGE_PAGE || path_is_hidden(path) ||
+        path.ptr[path.len - 1] != '/')
+        return false;
+    unsigned status = listing_respond(&f->listings, r, path, f->clock->date_s);
+    switch (status) {
+    case 0: return true;
+    case 404: return false;
+    case LISTING_WAITS: files_wait_for_listing(f, r); return true;
+    default: failures_answer(&f->failures, r, status); return true;
+    }
+}
+
+/* Answer with the page of a single-page application.  False: it is not for this request. */
+static bool files_respond_fallback(struct files *f, struct weir_request *r, struct weir_str path,
+                                   bool is_get)
+{
+    if (f->fallback.len == 0 || mime_extension(path).len > 0 || path_is_hidden(path) ||
+        negotiate_type(r, WEIR_STR("text/html")) == 0)
+        return false;
+    struct file *file;
+    unsigned status = files_get(f, r, f->fallback, &file);
+    if (status == CACHE_WAITS)
+        files_wait_for_cache(f, r, STAGE_PAGE);
+    else if (status == 0)
+        files_respond_file(f, r, file, is_get);
+    return status == CACHE_WAITS || status == 0;
+}
+
 /* There is no file at the path: a list, or a page of the operator's, may stand in. */
 static void files_respond_missing(struct files *f, struct weir_request *r, struct weir_str path,
                                   bool is_get)
 {
+    if (path.len > 0 &&
+        (files_respond_list(f, r, path) || files_respond_fallback(f, r, path, is_get)))
+        return;
     struct file *file;
-    unsigned status;
-    if (f->lists_directories && path.len > 0 && path.ptr[path.len - 1] == '/' &&
-        !path_is_hidden(path)) {
-        status = listing_respond(r, &f->env, path, f->clock->date_s);
-        if (status != 0 && status != 404)
-            failures_answer(&f->failures, r, status);
-        if (status != 404)
-            return;
-    }
-    bool is_page = negotiate_type(r, WEIR_STR("text/html")) > 0;
-    if (f->fallback.len > 0 && is_page && path.len > 0 && mime_extension(path).len == 0 &&
-        !path_is_hidden(path)) {
-        status = files_get(f, r, f->fallback, &file);
-        if (status == CACHE_WAITS)
-            files_wait_for_cache(f, r, true);
-        else if (status == 0)
-            files_respond_file(f, r, file, is_get);
-        if (status == CACHE_WAITS || status == 0)
-            return;
-    }
-    status = failure_wants_json(r) ? 404 : files_get(f, r, WEIR_STR(ERROR_PAGE), &file);
+    unsigned status = failure_wants_json(r) ? 404 : files_get(f, r, WEIR_STR(ERROR_PAGE), &file);
     if (status == CACHE_WAITS) {
-        files_wait_for_cache(f, r, true);
+        files_wait_for_cache(f, r, STAGE_PAGE);
         return;
     }
     if (status == 0 && error_page_respond(r, f->env.mem, file, 404))
@@ -446,7 +510,7 @@ static void files_serve(struct files *f, struct weir_request *r)
     case 0: files_respond_file(f, r, file, is_get); break;
     case 308: files_respond_directory(f, r, path); break;
     case 404: files_respond_missing(f, r, path, is_get); break;
-    case CACHE_WAITS: files_wait_for_cache(f, r, false); break;
+    case CACHE_WAITS: files_wait_for_cache(f, r, STAGE_FILE); break;
     default: failures_answer(&f->failures, r, status); break;
     }
 }
@@ -454,4 +518,10 @@ static void files_serve(struct files *f, struct weir_request *r)
 void files_handle(void *ctx, struct weir_request *r)
 {
     files_serve(ctx, r);
+}
+
+void files_refuse(void *ctx, struct weir_request *r, unsigned status)
+{
+    struct files *f = ctx;
+    failures_answer(&f->failures, r, status);
 }

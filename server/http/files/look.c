@@ -9,10 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "digest.h"
 #include "internal/log.h"
 #include "sibling.h"
-#include "validator.h"
 
 /* Times that a small file is read until it did not change meanwhile. */
 #define READ_TRIES 3
@@ -23,10 +21,6 @@
  */
 #define CHANGE_TICK_NS 20000000
 
-/* Bytes up to which a tag is made of the content: all are read at once. */
-#define DIGEST_LEN_MAX ((off_t)8 * 1024 * 1024)
-#define DIGEST_CHUNK 16384
-
 static bool time_is_before(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
@@ -34,7 +28,7 @@ static bool time_is_before(const struct timespec *a, const struct timespec *b)
 
 bool sibling_counts(const struct stat *st, const struct timespec *original_mtime)
 {
-    return S_ISREG(st->st_mode) &&
+    return S_ISREG(st->st_mode) && st->st_size > 0 &&
            (original_mtime == NULL || !time_is_before(&st->st_mtim, original_mtime));
 }
 
@@ -148,28 +142,6 @@ static unsigned found_read(struct found *found, const struct root *root, int fd,
     return 503; /* it is being written */
 }
 
-/* Digest the content of a large file whose time says nothing. */
-static unsigned found_digest(struct found *found, const struct root *root, int fd, bool may_wait)
-{
-    if (mtime_is_meaningful(found->st.st_mtim.tv_sec) || found->st.st_size > DIGEST_LEN_MAX)
-        return 0;
-    if (!may_wait)
-        return ROOT_WAITS; /* the work alone takes too long for a loop */
-    struct digest d;
-    uint8_t chunk[DIGEST_CHUNK];
-    digest_init(&d);
-    for (off_t at = 0; at < found->st.st_size;) {
-        ssize_t n = fd_read(root, fd, chunk, sizeof(chunk), at, true);
-        if (n <= 0)
-            return 0; /* then it has no tag; whoever reads it will see why */
-        digest_feed(&d, chunk, (size_t)n);
-        at += n;
-    }
-    digest_finish(&d, found->digest);
-    found->has_digest = true;
-    return 0;
-}
-
 /*
  * Read a file before anything is known of it, and then see whether it was small, and did not change
  * since before.  False: not so, or it would have to wait; found->st is then what it is, if
@@ -196,7 +168,6 @@ static unsigned found_examine(struct found *found, const struct root *root, int 
         status = found_read(found, root, fd, bytes, may_wait);
         found->bytes = bytes;
     } else if (status == 0) {
-        status = found_digest(found, root, fd, may_wait);
         found->shows_pages = fd_shows_pages(root, fd, &found->st);
     }
     found->is_settled = stat_is_settled(&found->st, time_now());
@@ -231,6 +202,19 @@ void look_init(struct look *l, const struct root *root)
         l->found[i] = (struct found){.status = 404, .fd = -1};
 }
 
+/*
+ * Why a path may not be opened for reading: a directory may still be passed through (mode 0711),
+ * so that its index is for the next request to find.
+ */
+static unsigned look_refused(struct look *l, const char *path, bool may_wait)
+{
+    struct stat st;
+    if (!may_wait)
+        return ROOT_WAITS;
+    bool is_directory = root_stat(&l->root, path + 1, &st) == 0 && S_ISDIR(st.st_mode);
+    return is_directory ? 308 : 403;
+}
+
 static unsigned look_open_one(struct look *l, const char *path, enum coding coding, bool is_regular,
                               bool may_wait)
 {
@@ -239,6 +223,8 @@ static unsigned look_open_one(struct look *l, const char *path, enum coding codi
     unsigned status = root_open_file(&l->root, path + 1, may_wait, &fd);
     if (status == 0)
         return look_adopt(&l->root, fd, l->bytes[coding], may_wait, is_regular, found);
+    if (status == 403)
+        status = look_refused(l, path, may_wait);
     *found = (struct found){.status = status, .fd = -1};
     return status;
 }
@@ -323,5 +309,5 @@ void look_close(struct look *l)
 
 void look_count(struct look *l, struct stats *stats)
 {
-    stats_move_calls(stats, &l->stats);
+    stats_take_calls(stats, &l->stats);
 }

@@ -6,8 +6,8 @@
  *     look_open ──▶ found: a descriptor, or the bytes of a small file ──▶ resource_make
  *
  * What can wait nevertheless, on the loop: a look at an entry of a local disk that was opened from
- * it not long ago, but whose directory has left the memory since; to begin to watch a directory
- * that files were just opened from; and the list of a directory.
+ * it not long ago, but whose directory has left the memory since; and to begin to watch a
+ * directory that files were just opened from.
  *
  * Thread: any; a look is used by one at a time.
  */
@@ -32,8 +32,6 @@ struct found {
     bool is_remote;       /* not on the local disk of the root: asking for it may wait */
     bool is_settled;      /* did not change just before it was opened */
     bool shows_pages;     /* the kernel tells us what of it is in memory */
-    bool has_digest;      /* its time says nothing, and */
-    uint64_t digest[2];   /* this is the digest of the content */
 };
 
 /* What is known of a path beforehand. */

@@ -7,9 +7,7 @@
 #include "internal/limits.h"
 #include "look.h"
 #include "mime.h"
-
-/* What the largest number of descriptors shares the memory into. */
-#define PRIVATE_COST_MIN (LIMIT_CACHED_BYTES / LIMIT_CACHED_FILES)
+#include "window.h"
 
 bool resource_may_have_siblings(const struct file_env *env, const char *path)
 {
@@ -52,18 +50,15 @@ size_t resource_maps(const struct resource *r)
 {
     size_t maps = 0;
     for (unsigned i = 0; i < CODINGS; i++)
-        maps += r->files[i] != NULL && file_is_map(r->files[i]) && !r->files[i]->is_private;
+        maps += r->files[i] != NULL && file_is_map(r->files[i]);
     return maps;
 }
 
-/* Bytes of memory; one that was made holds a descriptor too, and counts for its share of those. */
+/* Bytes of memory; those of a map are the page cache's, unless it was made. */
 static size_t file_cost(const struct file *f)
 {
-    if (!file_is_map(f))
-        return sizeof(*f) + (size_t)f->size;
-    if (!f->is_private)
-        return sizeof(*f);
-    return f->size > PRIVATE_COST_MIN ? (size_t)f->size : PRIVATE_COST_MIN;
+    bool has_bytes = !file_is_map(f) || f->is_private;
+    return sizeof(*f) + (has_bytes ? (size_t)f->size : 0);
 }
 
 size_t resource_len(const struct resource *r)
@@ -124,16 +119,22 @@ bool resource_is_stale(const struct resource *r)
     return is_stale;
 }
 
-void resource_add_original(struct resource *r, const struct file_env *env, struct found *found)
+unsigned resource_add_original(struct resource *r, const struct file_env *env, struct found *found)
 {
     struct file **original = &r->files[CODING_IDENTITY];
-    if (found->status != 0 || file_make(env, found, original) != 0) {
-        r->is_undecodable = true;
-        return;
+    if (found->status == 500 || found->status == 413) {
+        r->decode_status = found->status;
+        return 0;
     }
+    uint64_t *live = &env->windows->decoded_len;
+    if (found->status != 0 || (uint64_t)found->st.st_size > LIMIT_DECODED_BYTES - *live ||
+        file_make(env, found, original) != 0)
+        return 503;
     (*original)->is_private = true;
+    *live += (*original)->size;
     file_describe(*original, env, r->path, CODING_IDENTITY, true);
     r->is_decoded = true;
+    return 0;
 }
 
 struct file *resource_choose(const struct resource *r, const struct weir_request *request)
@@ -152,7 +153,7 @@ struct file *resource_choose(const struct resource *r, const struct weir_request
             best = f;
         best_weight = weights[i];
     }
-    if (best == NULL && weights[CODING_IDENTITY] > 0 && !r->is_undecodable)
+    if (best == NULL && weights[CODING_IDENTITY] > 0 && r->decode_status != 413)
         return NULL;
     for (unsigned i = 0; best == NULL && i < CODINGS; i++)
         best = r->files[i]; /* RFC 9110 12.5.3 leaves it to us; bytes are worth more than a 406 */

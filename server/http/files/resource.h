@@ -3,8 +3,8 @@
  *
  *     app.js   app.js.br   app.js.zst   app.js.gz
  *
- * A sibling counts if it is a regular file and not older than the original.  A tree may hold
- * siblings alone.
+ * A sibling counts if it is a regular file, not empty, which no coding makes of anything, and not
+ * older than the original.  A tree may hold siblings alone.
  */
 #ifndef FILES_RESOURCE_H
 #define FILES_RESOURCE_H
@@ -19,7 +19,7 @@ struct resource {
     struct file *files[CODINGS]; /* Own: a reference each; NULL: there is none, at least one is */
     bool has_siblings;           /* there is a choice: whoever stores an answer must know */
     bool is_decoded;             /* the original was made from a sibling: it is not on disk */
-    bool is_undecodable;         /* that was tried in vain */
+    unsigned decode_status;      /* 0, or why it cannot be: 500, 413; see decode.h */
     const char *path;            /* Borrowed: begins with '/' */
 };
 
@@ -49,13 +49,17 @@ bool resource_is_remote(const struct resource *r);
 /* True if a file of it was seen to have changed. */
 bool resource_is_stale(const struct resource *r);
 
-/* Add the original, made from a sibling (decode_run()); what is wrong with it is remembered. */
-void resource_add_original(struct resource *r, const struct file_env *env, struct found *found);
+/*
+ * Add the original, made from a sibling (decode_run()); what is wrong with it is remembered.
+ * Gives 0, or 503 if it has to be tried once more.
+ */
+unsigned resource_add_original(struct resource *r, const struct file_env *env, struct found *found);
 
 /*
  * The file to answer a request with: of the codings that the client likes best the smallest.  If it
- * likes nothing at all, it gets whatever there is.  NULL: the client understands the original
- * alone, which must be made first. Borrowed: from r.
+ * likes nothing at all, or the original alone and that would be too large to make, it gets whatever
+ * there is.  NULL: the original is due, and must be made first; or it cannot be, says
+ * decode_status. Borrowed: from r.
  */
 struct file *resource_choose(const struct resource *r, const struct weir_request *request);
 

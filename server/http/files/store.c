@@ -7,6 +7,7 @@
 
 #include "hash.h"
 #include "internal/assert.h"
+#include "internal/limits.h"
 #include "mem.h"
 #include "path.h"
 
@@ -21,6 +22,7 @@ enum weir_err store_init(struct store *s, struct mem *mem, const struct store_bo
     *s = (struct store){.mem = mem};
     s->rings[KIND_SNAPSHOT].max = bounds->snapshot_bytes;
     s->rings[KIND_MAP].max = bounds->maps;
+    s->rings[KIND_DECODED].max = LIMIT_DECODED_KEPT;
     size_t buckets = 16;
     while (buckets < bounds->maps + bounds->snapshot_bytes / SNAPSHOT_LEN_TYPICAL)
         buckets *= 2;
@@ -99,11 +101,31 @@ static bool store_evict(struct store *s, enum kind kind)
     return true;
 }
 
-void store_enter(struct store *s, struct entry *e)
+static enum kind entry_kind(const struct entry *e)
+{
+    if (e->resource.is_decoded)
+        return KIND_DECODED;
+    return resource_maps(&e->resource) > 0 ? KIND_MAP : KIND_SNAPSHOT;
+}
+
+/* What an entry takes of what its kind is bounded by. */
+static size_t entry_cost(const struct store *s, const struct entry *e)
 {
     size_t maps = resource_maps(&e->resource);
-    e->kind = maps > 0 ? KIND_MAP : KIND_SNAPSHOT;
-    size_t cost = maps > 0 ? maps : sizeof(*e) + e->path_len + resource_len(&e->resource);
+    size_t len = sizeof(*e) + e->path_len + resource_len(&e->resource);
+    switch (e->kind) {
+    case KIND_SNAPSHOT: return len;
+    case KIND_MAP: return maps;
+    case KIND_DECODED: return len + maps * (LIMIT_DECODED_KEPT / s->rings[KIND_MAP].max);
+    case KINDS: break;
+    }
+    return 0;
+}
+
+void store_enter(struct store *s, struct entry *e)
+{
+    e->kind = entry_kind(e);
+    size_t cost = entry_cost(s, e);
     struct ring *ring = &s->rings[e->kind];
     bool is_full = ring_is_full(ring, cost);
     while (ring_is_full(ring, cost) && store_evict(s, e->kind))
@@ -126,6 +148,7 @@ bool store_relieve(struct store *s)
     for (int i = 0; i < EVICT_WHEN_SHORT; i++) {
         has_evicted |= store_evict(s, KIND_MAP);
         has_evicted |= store_evict(s, KIND_SNAPSHOT);
+        has_evicted |= store_evict(s, KIND_DECODED);
     }
     return has_evicted;
 }

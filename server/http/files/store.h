@@ -28,6 +28,7 @@ struct opening;
 enum kind {
     KIND_SNAPSHOT, /* bytes of memory */
     KIND_MAP,      /* open files */
+    KIND_DECODED,  /* bytes of memory, of originals that were made; and a share for open files */
     KINDS,
 };
 

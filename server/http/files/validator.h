@@ -21,6 +21,7 @@ struct validators {
     struct weir_str etag; /* strong, with quotes; empty: it has none */
     bool has_date;        /* it has a modification date */
     int64_t date_s;       /* that, in whole seconds */
+    struct weir_str date; /* and as Last-Modified tells it, if it has been written */
 };
 
 /* True if a modification time, in seconds since 1970, says something. */

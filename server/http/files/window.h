@@ -55,6 +55,7 @@ struct windows {
     struct fetcher *fetcher; /* NULL: whatever is read is waited for */
     struct ring ring;        /* those that are kept mapped; its max is in bytes */
     size_t page_len;         /* bytes of a page, as mincore() counts them */
+    uint64_t decoded_len;    /* bytes of files that were made (decode.h), mapped or not */
 };
 
 struct chunk {

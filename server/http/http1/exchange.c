@@ -34,6 +34,20 @@ static void exchange_wake(struct http1 *h)
         h->host->wake(h->host);
 }
 
+/* Answer with a short text instead of what was or would be the response. */
+static void exchange_say(struct http1_exchange *x, unsigned status)
+{
+    response_release(&x->response);
+    x->text = status_text(status);
+    x->response = (struct weir_response){
+        .status = (uint16_t)status,
+        .fields = text_fields,
+        .field_count = sizeof(text_fields) / sizeof(text_fields[0]),
+        .body_len = x->text.len,
+    };
+    x->state = EXCHANGE_ANSWERED;
+}
+
 static enum weir_err exchange_respond(struct weir_request *r, const struct weir_response *resp)
 {
     struct http1_exchange *x = container_of(r, struct http1_exchange, request);
@@ -55,7 +69,7 @@ static enum weir_err exchange_respond(struct weir_request *r, const struct weir_
         !response_is_sound(&x->response, x->is_head)) {
         log_line(LV_ERROR, "http1: a handler's response cannot be sent: c=%llu status=%u",
                  (unsigned long long)x->session->host->id, (unsigned)resp->status);
-        http1_exchange_refuse(x, 500);
+        exchange_say(x, 500);
     }
     exchange_wake(x->session);
     return WEIR_OK;
@@ -116,17 +130,19 @@ void http1_exchange_make_last(struct http1 *h)
 
 void http1_exchange_refuse(struct http1_exchange *x, unsigned status)
 {
+    const struct protocol_env *env = x->session->env;
     WEIR_ASSERT(x->state != EXCHANGE_SENDING);
     response_release(&x->response);
-    x->text = status_text(status);
-    x->response = (struct weir_response){
-        .status = (uint16_t)status,
-        .fields = text_fields,
-        .field_count = sizeof(text_fields) / sizeof(text_fields[0]),
-        .body_len = x->text.len,
-    };
     x->is_blocked = false;
-    x->state = EXCHANGE_ANSWERED;
+    if (env->refuse == NULL) {
+        exchange_say(x, status);
+        return;
+    }
+    bool handler_owes = x->handler_owes; /* it may still answer, and then too late */
+    x->state = EXCHANGE_WAITING;
+    x->handler_owes = true;
+    env->refuse(env->handler_ctx, &x->request, status);
+    x->handler_owes = handler_owes;
 }
 
 void http1_exchange_end(struct http1_exchange *x)

@@ -68,7 +68,7 @@ void http1_exchange_make_last(struct http1 *h);
 /* Take the first one out of the queue. */
 struct http1_exchange *http1_exchange_take(struct http1 *h);
 
-/* Answer with a short text instead of what was or would be the response.  Not when SENDING. */
+/* Answer with a status and why, instead of what was or would be the response.  Not when SENDING. */
 void http1_exchange_refuse(struct http1_exchange *x, unsigned status);
 
 /* The session is done with it: release the response; free it, or leave it to the handler. */

@@ -202,14 +202,14 @@ static enum weir_err pull_text(struct http1 *h, struct http1_exchange *x, struct
     return err;
 }
 
-/* The source failed. */
-static enum weir_err pull_failed(struct http1 *h, struct http1_exchange *x, struct weir_gather *out)
+/* The source failed.  AGAIN: there is an answer in its place. */
+static enum weir_err pull_failed(struct http1 *h, struct http1_exchange *x)
 {
     log_line(LV_INFO, "http1: a body cannot be read to its end: c=%llu",
              (unsigned long long)h->host->id);
     if (x->state == EXCHANGE_ANSWERED) {
         http1_exchange_refuse(x, 500);
-        return pull_text(h, x, out);
+        return WEIR_AGAIN;
     }
     if (x->framing == FRAMING_CLOSE)
         return WEIR_IO; /* an orderly end would complete it */
@@ -231,7 +231,7 @@ static enum weir_err pull_exchange(struct http1 *h, struct http1_exchange *x,
     switch (err) {
     case WEIR_OK: return WEIR_AGAIN;
     case WEIR_CLOSED: return WEIR_OK;
-    case WEIR_STREAM: return pull_failed(h, x, out);
+    case WEIR_STREAM: return pull_failed(h, x);
     default: return err;
     }
 }

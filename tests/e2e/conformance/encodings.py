@@ -1,7 +1,7 @@
 """Precompressed siblings (RFC 9110 8.4, 12.5.3, 12.5.5)."""
 
-from .row import Not, absent, of_site, parts, row
-from .sites import DATE, LARGE, SCRIPT, TEN, TEXT, brotli_of, gzip_of, zstd_of
+from .row import Not, absent, of_site, page, parts, problem, row
+from .sites import BOMB, DATE, HUGE, LARGE, SCRIPT, TEN, TEXT, brotli_of, gzip_of, zstd_of
 
 BR, ZSTD, GZIP = b"B" * 60, b"Z" * 70, b"G" * 80
 SIBLINGS = {"br": BR, "zstd": ZSTD, "gzip": GZIP}
@@ -177,15 +177,25 @@ MAIN = [
         {"if-none-match": "<alone-zst-coded>"}, 200, {"etag": "<alone-zst>"}, TEXT),
     row("decoded: if-modified-since", "/alone/br.txt", {"if-modified-since": DATE}, 304,
         {"etag": "<alone-br>"}),
-    alone("bytes that are no brotli are sent as they are", "broken-br.txt", None,
-          b"neither of these", "br"),
-    alone("bytes that are no zstd are sent as they are", "broken-zst.txt", None,
-          b"neither of these", "zstd"),
-    alone("bytes that are no gzip are sent as they are", "broken-gz.txt", None,
-          b"neither of these", "gzip"),
-    alone("a cut brotli file is sent as it is", "cut-br.txt", None, brotli_of(TEXT)[:-3], "br"),
-    alone("a cut zstd file is sent as it is", "cut-zst.txt", None, zstd_of(TEXT)[:-3], "zstd"),
-    alone("a cut gzip file is sent as it is", "cut-gz.txt", None, gzip_of(TEXT)[:-3], "gzip"),
+    *(row(f"{kind} {name} cannot be decoded", f"/alone/{kind}-{name}.txt", {}, 500,
+          {"content-encoding": absent, "etag": absent}, page(500, "Internal Server Error"))
+      for kind in ("broken", "cut") for name in ("br", "zst", "gz")),
+    row("what cannot be decoded: HEAD", "/alone/cut-gz.txt", {}, 500, {}, b"", method="HEAD"),
+    row("what cannot be decoded: a range", "/alone/cut-gz.txt", {"range": "bytes=0-1"}, 500,
+        {"content-range": absent}),
+    row("what cannot be decoded: for programs", "/alone/cut-gz.txt",
+        {"accept": "application/json"}, 500, {}, problem(500, "Internal Server Error")),
+    alone("who knows the coding gets it as it is", "cut-gz.txt", "gzip", gzip_of(TEXT)[:-3], "gzip"),
+    row("an empty sibling alone is nothing", "/alone/empty.txt", {"accept-encoding": "gzip"}, 404),
+    row("an empty sibling is no gzip file", "/empty-sibling.css", {"accept-encoding": "gzip, br"},
+        200, {"content-encoding": "br", "vary": "accept-encoding"}, b"B"),
+    row("empty siblings are none", "/empty-siblings.css", {"accept-encoding": "gzip, br"}, 200,
+        {"content-encoding": absent, "vary": absent}, b"p {}"),
+    alone("megabytes are decoded", "huge.txt", None, HUGE),
+    alone("a range of megabytes", "huge.txt", None, HUGE[5_000_000:5_000_100], status=206,
+          extra={"range": "bytes=5000000-5000099"}),
+    alone("what would be too much is sent as it is", "bomb.txt", None, BOMB, "gzip"),
+    alone("even to who wants no coding", "bomb.txt", "identity", BOMB, "gzip"),
     row("only compressed: the index", "/alone/", {}, 200,
         {"content-type": "text/html; charset=utf-8", "content-encoding": absent,
          "vary": "accept-encoding"}, b"<p>alone"),

@@ -54,6 +54,8 @@ MAIN = [
     row("of a 412", "/a.txt", {"accept": "application/json", "if-match": '"x"'}, 412, {},
         problem(412, "Precondition Failed")),
     row("of a 308", "/dir", {"accept": "application/json"}, 308, {"location": "dir/"}),
+    row("too many fields", "/a.txt", [(f"x-{i}", "b") for i in range(110)], 431, {},
+        page(431, "Request Header Fields Too Large")),
     row("HEAD of a failure tells the length", "/none.txt", {}, 404,
         {"content-length": re.compile("[1-9][0-9]*"), "content-type": "text/html; charset=utf-8"},
         b"", method="HEAD"),

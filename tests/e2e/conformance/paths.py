@@ -121,7 +121,7 @@ ROWS = [
     row("a sibling by its own name", "/app.js.br", {}, 200,
         {"content-type": "application/x-brotli"}, b"B" * 60),
     row("the file beside it", "/app.js", {}, 200, {}, SCRIPT),
-    row("a path that is too long", "/" + "x" * 9000, {}, 414),
+    row("a path that is too long", "/" + "x" * 9000, {}, 414, {}, page(414, "URI Too Long")),
     row("a name that is too long for a disk", "/" + "x" * 300, {}, 404),
     row("many segments", "/" + "x/" * 2000, {}, 404),
 ]

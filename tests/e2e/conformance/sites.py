@@ -20,6 +20,7 @@ TEN = b"0123456789"
 BIG = bytes(ord("a") + i % 26 for i in range(2000))
 # larger than what is kept as a copy: this one is sent from a map
 LARGE = bytes(32 + (i * i + i // 95) % 95 for i in range(100 * 1024))
+HUGE = LARGE * 60
 SCRIPT = b"// a script, as its author wrote it\n" * 20
 TEXT = b"a text that is a text that is a text that is a text\n" * 30
 
@@ -27,6 +28,10 @@ TEXT = b"a text that is a text that is a text that is a text\n" * 30
 def gzip_of(content):
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     return packer.compress(content) + packer.flush()
+
+
+# 65 MiB once it is decoded: more than is made
+BOMB = gzip_of(bytes(65 * 1024 * 1024))
 
 
 def brotli_of(content):
@@ -101,6 +106,12 @@ def put_siblings(site):
     site.put("one-older.css.gz", b"as new")
     site.put("longer-sibling.txt", b"short")
     site.put("longer-sibling.txt.gz", b"longer than the original")
+    site.put("empty-sibling.css", b"p {}")
+    site.put("empty-sibling.css.gz", b"")
+    site.put("empty-sibling.css.br", b"B")
+    site.put("empty-siblings.css", b"p {}")
+    site.put("empty-siblings.css.gz", b"")
+    site.put("empty-siblings.css.br", b"")
     site.put("photo.png", b"\x89PNG")
     site.put("photo.png.gz", b"of no use")
     site.put("sibling-is-directory.css", b"p {}")
@@ -122,6 +133,9 @@ def put_siblings(site):
     site.put("alone/two.txt.zst", zstd_of(TEXT))
     site.put("alone/members.txt.gz", gzip_of(TEXT) + gzip_of(TEN))
     site.put("alone/frames.txt.zst", zstd_of(TEXT) + zstd_of(TEN))
+    site.put("alone/huge.txt.gz", gzip_of(HUGE))
+    site.put("alone/empty.txt.gz", b"")
+    site.put("alone/bomb.txt.gz", BOMB)
     site.put("alone/epoch.txt.zst", zstd_of(TEXT), mtime=0)
 
 
@@ -224,7 +238,7 @@ def build_lists(site):
 def build_rules(site):
     put_names(site, ["index.html", "a.css", "sub/a.css", "sub/deep/b.css", "a.js", "data.json",
                      "data1.json", "data22.json", "free.txt", "app.3f2a9c1b.js", "pinned/x.html",
-                     "fonts/a/b.woff2", "fonts/c.woff2"])
+                     "fonts/a/b.woff2", "fonts/c.woff2", "x.ts", "odd/page", "odd/a.css"])
     site.put("a.css.gz", b"packed")
 
 
@@ -246,6 +260,8 @@ SITES = {
                             "--cache-control", "/sub/**=max-age=1",
                             "--cache-control", "free.txt=",
                             "--cache-control", "/pinned/*=max-age=5, private",
+                            "--content-type", "*.ts=text/plain; charset=utf-8",
+                            "--content-type", "/odd/*=text/html",
                             "--server", "")),
     "bare": (build_bare, ("--no-precompressed", "--server", "a server/1.0")),
 }

@@ -26,10 +26,11 @@ HEADER_IN = struct.Struct("<IIQQIIIHH")
 HEADER_OUT = struct.Struct("<IiQ")
 ATTR = struct.Struct("<QQQQQQIIIIIIIIII")
 ENTRY = struct.Struct("<QQQQII")
+DIRENT = struct.Struct("<QQII")
 READ_IN = struct.Struct("<QQIIQII")
 
 LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE = 1, 2, 3, 14, 15, 17, 18
-FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, DESTROY = 25, 26, 27, 29, 36, 38
+FLUSH, INIT, OPENDIR, READDIR, RELEASEDIR, INTERRUPT, DESTROY = 25, 26, 27, 28, 29, 36, 38
 BATCH_FORGET = 42
 ROOT = 1
 FOPEN_KEEP_CACHE = 2
@@ -39,14 +40,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class SlowDisk:
-    """One directory of files, which are bytes in memory."""
+    """One directory of files, which are bytes in memory.  The name of the directory itself is ""."""
 
-    def __init__(self, mount_point, files):
+    def __init__(self, mount_point, files, changed_s=1_700_000_000):
         self.path = mount_point
         self._lock = threading.Condition()
         self._names = list(files)
         self._contents = dict(files)
-        self._times = {name: 1_700_000_000_000_000_000 + i for i, name in enumerate(files)}
+        self._times = {name: changed_s * 1_000_000_000 + i for i, name in enumerate(files)}
         self._held = {}  # what is held: the requests that wait
         self._begins = {}  # name: from which offset on its reads are held
         self._asked = collections.Counter()  # by name: questions of every kind so far
@@ -62,6 +63,10 @@ class SlowDisk:
         self._thread.start()
 
     # ---- what the test does with it ----
+
+    @property
+    def names(self):
+        return self._names
 
     def hold(self, name, what=READ):
         with self._lock:
@@ -173,6 +178,8 @@ class SlowDisk:
             self._reply(unique, struct.pack("<QII", 0, FOPEN_KEEP_CACHE, 0))
         elif opcode == READ:
             self._reply_to_read(unique, name, body)
+        elif opcode == READDIR:
+            self._reply_to_readdir(unique, body)
         elif opcode in (RELEASE, RELEASEDIR, FLUSH):
             self._reply(unique)
         elif opcode == STATFS:
@@ -196,6 +203,23 @@ class SlowDisk:
             self._reply(unique, error=error)
         else:
             self._reply(unique, content[offset:offset + size])
+
+    def _reply_to_readdir(self, unique, body):
+        _, offset, size, *_ = READ_IN.unpack_from(body)
+        with self._lock:
+            error, _ = self._errors.get("", (0, 0))
+        if error:
+            self._reply(unique, error=error)
+            return
+        entries = b""
+        for i, name in list(enumerate(self._names))[offset:]:
+            text = name.encode()
+            entry = DIRENT.pack(ROOT + 1 + i, i + 1, len(text), stat.S_IFREG >> 12) + text
+            entry += bytes(-len(entry) % 8)
+            if len(entries) + len(entry) > size:
+                break
+            entries += entry
+        self._reply(unique, entries)
 
     def _attributes(self, node):
         if node == ROOT:
