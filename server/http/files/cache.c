@@ -319,7 +319,7 @@ static void cache_add_missing(struct cache *c, struct weir_str path, uint64_t ha
         dir = dirs_watch(&c->dirs, path);
     if (dir != NULL) {
         struct look *look = openings_own_look(&c->openings);
-        look_stat(look, path.ptr, (struct hint){HINT_ALL_SIBLINGS, false});
+        look_stat(look, path.ptr, (struct hint){.siblings = HINT_ALL_SIBLINGS});
         if (!look_is_empty(look))
             dir = NULL;
         look_count(look, c->env->root->stats);

@@ -50,6 +50,7 @@ struct dir {
     unsigned opens;     /* of files in it, while it was not scanned */
     unsigned arrivals;  /* of names, since it was scanned */
     int watch;          /* -1: it is not watched */
+    int fd;             /* Own: of one that is watched; -1: there are enough of them */
     bool is_scanned;    /* special has all names that are */
     struct name_filter special; /* names that may be no regular file, or a compressed sibling */
     uint16_t path_len;
@@ -68,6 +69,8 @@ struct dirs {
     struct dir **by_path;  /* Own: chains by hash */
     struct dir **by_watch; /* Own: chains by number */
     struct ring ring;
+    size_t fds;           /* of directories: those that are open, */
+    size_t fds_max;       /* and how many may be */
     struct dir *free;     /* those dropped, for use again */
     uint64_t last_ticket; /* that was given out */
     uint64_t seed;        /* of the hash of paths */

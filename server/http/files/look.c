@@ -215,14 +215,18 @@ static unsigned look_refused(struct look *l, const char *path, bool may_wait)
     return is_directory ? 308 : 403;
 }
 
-static unsigned look_open_one(struct look *l, const char *path, enum coding coding, bool is_regular,
-                              bool may_wait)
+static unsigned look_open_one(struct look *l, const char *path, enum coding coding,
+                              struct hint hint, bool may_wait)
 {
     struct found *found = &l->found[coding];
     int fd;
-    unsigned status = root_open_file(&l->root, path + 1, may_wait, &fd);
+    unsigned status;
+    if (hint.is_regular && hint.dir_fd != -1 && !may_wait)
+        status = root_open_in(&l->root, hint.dir_fd, strrchr(path, '/') + 1, &fd);
+    else
+        status = root_open_file(&l->root, path + 1, may_wait, &fd);
     if (status == 0)
-        return look_adopt(&l->root, fd, l->bytes[coding], may_wait, is_regular, found);
+        return look_adopt(&l->root, fd, l->bytes[coding], may_wait, hint.is_regular, found);
     if (status == 403)
         status = look_refused(l, path, may_wait);
     *found = (struct found){.status = status, .fd = -1};
@@ -237,7 +241,7 @@ static bool look_open_sibling(struct look *l, const char *path, enum coding codi
     struct found *found = &l->found[coding];
     unsigned status = 404;
     if (sibling_path(path, coding, sibling))
-        status = look_open_one(l, sibling, coding, false, may_wait);
+        status = look_open_one(l, sibling, coding, (struct hint){0}, may_wait);
     if (status == ROOT_WAITS)
         return false;
     const struct timespec *mtime = original->status == 0 ? &original->st.st_mtim : NULL;
@@ -250,7 +254,7 @@ static bool look_open_sibling(struct look *l, const char *path, enum coding codi
 
 bool look_open(struct look *l, const char *path, struct hint hint, bool may_wait)
 {
-    unsigned status = look_open_one(l, path, CODING_IDENTITY, hint.is_regular, may_wait);
+    unsigned status = look_open_one(l, path, CODING_IDENTITY, hint, may_wait);
     bool is_done = status != ROOT_WAITS;
     if (status == 0 || status == 404) {
         for (unsigned i = CODING_IDENTITY + 1; i < CODINGS && is_done; i++)

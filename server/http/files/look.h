@@ -37,7 +37,8 @@ struct found {
 /* What is known of a path beforehand. */
 struct hint {
     unsigned siblings; /* those that may be there: bits, 1 << enum coding */
-    bool is_regular; /* there is nothing but a regular file, so it is read before it is looked at */
+    bool is_regular;   /* it is a regular file, if anything: so it is read before it is looked at */
+    int dir_fd;        /* Borrowed: of the directory of one that is regular, on the loop; or -1 */
 };
 
 #define HINT_ALL_SIBLINGS (1U << CODING_BR | 1U << CODING_ZSTD | 1U << CODING_GZIP)

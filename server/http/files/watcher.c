@@ -9,7 +9,6 @@
 
 #include "internal/log.h"
 #include "internal/stats.h"
-#include "root.h"
 
 /*
  * Whatever can change what is found at a name in the directory: what it leads to, the content, the
@@ -18,14 +17,14 @@
  */
 #define WATCH_MASK                                                                                 \
     (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_ATTRIB |                 \
-     IN_CLOSE_WRITE | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK)
+     IN_CLOSE_WRITE | IN_ONLYDIR | IN_EXCL_UNLINK)
 
 #define EVENTS_LEN 16384
 #define EVENT_LEN_MAX (sizeof(struct inotify_event) + NAME_MAX + 1)
 
-void watcher_init(struct watcher *w, const struct root *root)
+void watcher_init(struct watcher *w, struct stats *stats)
 {
-    *w = (struct watcher){.root = root, .fd = -1};
+    *w = (struct watcher){.stats = stats, .fd = -1};
 }
 
 void watcher_deinit(struct watcher *w)
@@ -48,13 +47,13 @@ static bool watcher_open(struct watcher *w)
     return !w->is_refused;
 }
 
-int watcher_add(struct watcher *w, const char *path)
+int watcher_add(struct watcher *w, int dir_fd)
 {
-    char name[PATH_MAX];
-    int n = snprintf(name, sizeof(name), "/proc/self/fd/%d/.%s", w->root->fd, path);
-    if (n < 0 || (size_t)n >= sizeof(name) || !watcher_open(w))
+    char name[32]; /* no call takes a descriptor; this one is the directory, wherever it is now */
+    snprintf(name, sizeof(name), "/proc/self/fd/%d/.", dir_fd);
+    if (!watcher_open(w))
         return -1;
-    w->root->stats->calls.inotify_add_watch++;
+    w->stats->calls.inotify_add_watch++;
     int watch = inotify_add_watch(w->fd, name, WATCH_MASK);
     if (watch == -1 && (errno == ENOSPC || errno == ENOMEM) && !w->is_full) {
         log_errno(LV_WARN, errno,
@@ -67,7 +66,7 @@ int watcher_add(struct watcher *w, const char *path)
 
 void watcher_remove(struct watcher *w, int watch)
 {
-    w->root->stats->calls.inotify_rm_watch++;
+    w->stats->calls.inotify_rm_watch++;
     inotify_rm_watch(w->fd, watch); /* fails if the directory has gone */
 }
 
@@ -77,7 +76,7 @@ void watcher_read(struct watcher *w, void (*fn)(void *ctx, const struct inotify_
     _Alignas(struct inotify_event) char events[EVENTS_LEN];
     ssize_t n = w->fd == -1 ? 0 : 1;
     while (n > 0) {
-        w->root->stats->calls.read++;
+        w->stats->calls.read++;
         n = read(w->fd, events, sizeof(events));
         for (ssize_t at = 0; at < n;) {
             const struct inotify_event *event = (const void *)(events + at);

@@ -11,24 +11,23 @@
 #include <stdint.h>
 #include <sys/inotify.h>
 
-struct root;
+struct stats;
 
 struct watcher {
-    const struct root *root; /* Borrowed: watches are below it; system calls are counted there */
-    int fd;                  /* Own; -1: not opened yet, or it cannot be */
-    bool is_refused;         /* it cannot be: said in one line */
-    bool is_full;            /* no more watches are to be had: the same */
+    struct stats *stats; /* Borrowed: system calls are counted there */
+    int fd;              /* Own; -1: not opened yet, or it cannot be */
+    bool is_refused;     /* it cannot be: said in one line */
+    bool is_full;        /* no more watches are to be had: the same */
 };
 
-void watcher_init(struct watcher *w, const struct root *root);
+void watcher_init(struct watcher *w, struct stats *stats);
 void watcher_deinit(struct watcher *w);
 
 /*
- * Watch a directory at `path` below the root, which begins with '/' or is empty.  Gives a number
- * that events of it carry, or -1: it is no directory (a link to one is none either), or cannot be
- * watched.
+ * Watch the directory that a descriptor refers to.  Gives a number that events of it carry, or -1:
+ * it cannot be watched.
  */
-int watcher_add(struct watcher *w, const char *path);
+int watcher_add(struct watcher *w, int dir_fd);
 
 void watcher_remove(struct watcher *w, int watch);
 
