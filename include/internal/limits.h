@@ -186,8 +186,14 @@
 #define LIMIT_LISTINGS 2
 /* different lists that are being made or waited for; on breach: 503 */
 #define LIMIT_LISTINGS_QUEUED 200
-/* ms for which a cached file is taken to be what is on disk */
+/* ms for which a cached file is taken to be what is on disk, where nobody tells of changes */
 #define LIMIT_CACHE_FRESH_MS 1000
+/* the same where the kernel tells of them (inotify), for what it does not tell: stores into shared
+ * maps, and what is mounted over a directory */
+#define LIMIT_CACHE_WATCHED_MS 10000
+/* directories that are watched for changes: some 1 KiB of memory each here, and of the kernel's, of
+ * which fs.inotify.max_user_watches allows some thousands at least */
+#define LIMIT_WATCHED_DIRS 1024
 
 /* ---- HTTP/1.1 ---- */
 

@@ -32,6 +32,7 @@
 #include "reader.h"
 #include "redirect.h"
 #include "root.h"
+#include "store.h"
 #include "tagger.h"
 
 #define ERROR_PAGE "/404.html"
@@ -119,7 +120,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     enum weir_err err = root_open(&f->root, config->root, config->walks_paths, stats);
     if (err != WEIR_OK)
         goto fail;
-    const struct cache_bounds bounds = {
+    const struct store_bounds bounds = {
         .maps = cached_max(config->cached_max),
         .snapshot_bytes = config->cached_bytes == 0 ? LIMIT_CACHED_BYTES : config->cached_bytes,
     };

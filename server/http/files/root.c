@@ -136,7 +136,7 @@ static int open_beneath(const struct root *root, const char *path)
  * says to that is true, but for EAGAIN, for EXDEV, which also tells of another file system, and for
  * EINVAL, which Linux before 5.12 says to RESOLVE_CACHED.
  */
-static unsigned try_open(const struct root *root, const char *path, int *fd)
+static unsigned try_open(const struct root *root, int dir_fd, const char *path, int *fd)
 {
     static const struct open_how how = {
         .flags = OPEN_FLAGS,
@@ -145,7 +145,7 @@ static unsigned try_open(const struct root *root, const char *path, int *fd)
     if (root->walks_paths || !root->is_local)
         return ROOT_WAITS;
     root->stats->calls.openat2++;
-    *fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+    *fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
     if (*fd != -1)
         return 0;
     return errno == EAGAIN || errno == EXDEV || errno == EINVAL ? ROOT_WAITS : status_of(errno);
@@ -155,9 +155,27 @@ unsigned root_open_file(const struct root *root, const char *path, bool may_wait
 {
     *fd = -1;
     if (!may_wait)
-        return try_open(root, path, fd);
+        return try_open(root, root->fd, path, fd);
     *fd = open_beneath(root, path);
     return *fd == -1 ? status_of(errno) : 0;
+}
+
+unsigned root_open_in(const struct root *root, int dir_fd, const char *name, int *fd)
+{
+    *fd = -1;
+    return try_open(root, dir_fd, name, fd);
+}
+
+int root_open_dir(const struct root *root, const char *path)
+{
+    static const struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV | RESOLVE_CACHED,
+    };
+    if (root->walks_paths || !root->is_local)
+        return -1;
+    root->stats->calls.openat2++;
+    return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
 }
 
 void root_close_file(const struct root *root, int fd)

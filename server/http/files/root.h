@@ -45,6 +45,15 @@ void root_close(struct root *root);
  */
 unsigned root_open_file(const struct root *root, const char *path, bool may_wait, int *fd);
 
+/* The same at a name in a directory below the root, without waiting. */
+unsigned root_open_in(const struct root *root, int dir_fd, const char *name, int *fd);
+
+/*
+ * A directory on the root's own file system, which must be local, that has no link in its path and
+ * is in memory; for nothing but to refer to it.  -1: it is not such a one, or cannot be had.
+ */
+int root_open_dir(const struct root *root, const char *path);
+
 /* True if looking at a file of that device asks no other machine or process. */
 bool root_is_local(const struct root *root, dev_t dev);
 
