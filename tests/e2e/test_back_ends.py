@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness import namespaces, sandbox, tools
+from harness import namespaces, sandbox
 from harness.crowd import Crowd
 from harness.server import Server, binary, is_sanitized
 from harness.transport import Cleartext, Tls, open_tcp
