@@ -137,6 +137,16 @@ static void on_message(int writing, int version, int content_type, const void *b
         hs->app_records++;
 }
 
+/* RFC 8446 D.5: a hello of SSL 3.0 is refused for its version, of which OpenSSL says nothing. */
+static int on_client_hello(SSL *ssl, int *alert, void *arg)
+{
+    (void)arg;
+    if (SSL_client_hello_get0_legacy_version(ssl) > SSL3_VERSION)
+        return SSL_CLIENT_HELLO_SUCCESS;
+    *alert = SSL_AD_PROTOCOL_VERSION;
+    return SSL_CLIENT_HELLO_ERROR;
+}
+
 /* RFC 7301 3.2.  A client without ALPN never gets here and speaks HTTP/1.1. */
 static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
                    const unsigned char *offer, unsigned int offer_len, void *arg)
@@ -172,6 +182,7 @@ enum weir_err handshake_ctx_init(struct tls_ctx *ctx)
         return WEIR_NOMEM;
     if (!ctx->sees_secrets || ctx->keylog_fd != -1)
         SSL_CTX_set_keylog_callback(ctx->ssl, on_keylog);
+    SSL_CTX_set_client_hello_cb(ctx->ssl, on_client_hello, NULL);
     SSL_CTX_set_msg_callback(ctx->ssl, on_message);
     SSL_CTX_set_alpn_select_cb(ctx->ssl, on_alpn, NULL);
     SSL_CTX_set_read_ahead(ctx->ssl, 0); /* else OpenSSL would swallow application data */

@@ -72,7 +72,7 @@ static struct kdf_call call_read(const OSSL_PARAM *params)
 static bool is_text(const OSSL_PARAM *p, const char *text)
 {
     size_t len = strlen(text);
-    return p->data_size == len && memcmp(p->data, text, len) == 0;
+    return p->data != NULL && p->data_size == len && memcmp(p->data, text, len) == 0;
 }
 
 static const struct kdf_hash *call_hash(const struct kdf_call *c)
@@ -218,13 +218,15 @@ static bool is_taken(void)
     return is_ours;
 }
 
+static OSSL_PROVIDER *loaded; /* Own, for as long as the program runs; NULL: it could not be */
 static bool is_offered;
 
 static void offer(void)
 {
-    is_offered = hash_make_ready(&hashes[0]) && hash_make_ready(&hashes[1]) &&
-                 OSSL_PROVIDER_add_builtin(NULL, PROVIDER_NAME, on_provider) == 1 &&
-                 OSSL_PROVIDER_try_load(NULL, PROVIDER_NAME, 1) != NULL && is_taken();
+    if (hash_make_ready(&hashes[0]) && hash_make_ready(&hashes[1]) &&
+        OSSL_PROVIDER_add_builtin(NULL, PROVIDER_NAME, on_provider) == 1)
+        loaded = OSSL_PROVIDER_try_load(NULL, PROVIDER_NAME, 1);
+    is_offered = loaded != NULL && is_taken();
     ERR_clear_error();
 }
 

@@ -8,6 +8,10 @@
  * Reading:  HANDSHAKE ──▶ OPEN ──▶ ENDED (close_notify)      FAILED from any of the first two
  * Writing:  OPEN ──▶ CLOSING (close_notify or an alert is due) ──▶ CLOSED
  *
+ * Once the handshake is done an idle connection holds 352 bytes of its own and two keys made ready:
+ * 1280 bytes by vaes, 2048 by ipsec-mb, 32 and 2288 of OpenSSL's by openssl.  A test holds the sum
+ * below 3 KiB.
+ *
  * Thread: the worker that owns the connection.
  */
 #ifndef TLS_TLS_CONN_H

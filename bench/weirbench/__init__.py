@@ -17,7 +17,7 @@ stats       medians, percentiles, spreads, ratios, verdicts
 demands     what follows for each demand
 report      the printed table and report.md;  method: its words on how
 plots, svg  bar charts
-profile, flame  flame graphs
+profile, flame  flame graphs;  split: whose work the time of TLS is
 environment what the figures were measured on
 progress    what runs and how long it will take
 cli         options, and the order of things

@@ -9,20 +9,22 @@ import re
 import signal
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from . import (environment, idle, instructions, measure, openloop, plots, process, profile, progress,
-               report, servers, setup, syscalls)
+from . import (details, environment, idle, instructions, measure, openloop, plots, process, profile,
+               progress, report, servers, setup, syscalls)
 from .site import Site
-from .workloads import BACK_ENDS, DEFAULT, IDLE, OPEN_LOOP, WORKLOADS
+from .workloads import BACK_ENDS, DEFAULT, IDLE, OPEN_LOOP, SWEEP, WORKLOADS
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 REPOSITORY = BENCH.parent
 
+ROUNDS, SECONDS = 5, 0.4
+SWEEP_ROUNDS, SWEEP_SECONDS = 3, 0.1
 # Quick: enough to see where things stand, too short to be quoted.
-ROUNDS, SECONDS = 5, 2.0
 QUICK_ROUNDS, QUICK_SECONDS, QUICK_CONNECTS = 2, 0.05, 100
-QUICK = (r"^(h2c-(6b|1k|304|range|16k|gz|plain)-c10-m32|h2c-1k-c50-m1|h2-(1k|100k)-c10-m32"
+QUICK_MOST_S = 175  # what would not be done by then is left out: it says "under three minutes"
+QUICK = (r"^(h2c-(6b|1k|304|range|16k)-c10-m32|h2c-1k-c50-m1|h2-(1k|100k)-c10-m32"
          r"|h2-100m-c2-m2|h2-(full|resumed)|h1-1k-wrk-c50|open-h2-1k|idle-.*)$")
 
 
@@ -49,6 +51,8 @@ def parse(argv):
     add("--seconds", type=float, metavar="S", help=f"of load per run (default {SECONDS:g})")
     add("--quick", action="store_true",
         help="a bit of everything in under 3 minutes, not to be quoted")
+    add("--sweep", action="store_true", help="small bodies over all numbers of connections and"
+        " streams, CPU time alone, in short rounds")
     add("--all", action="store_true", help="every workload there is: hours")
     add("--stock", action="store_true", help="the peers' stock configurations everywhere")
     add("--server-core", type=int, metavar="N", help="default: the first that may be used")
@@ -119,8 +123,9 @@ def choose_workloads(options):
         raise ValueError(f"not a regular expression: {pattern} ({e})") from e
     match = wanted.fullmatch if options.profile else wanted.search
     others = [] if options.profile else OTHERS
-    chosen = [w for w in (DEFAULT if not pattern and not options.all else WORKLOADS)
-              if match(w.name)]
+    among = SWEEP if options.sweep else WORKLOADS if pattern or options.all else DEFAULT
+    chosen = [w for w in among if match(w.name)]
+    others = [] if options.sweep else others
     if not chosen and not any(map(match, others)):
         raise ValueError(f"no workload is named {pattern}; --list --all names them")
     return chosen
@@ -151,9 +156,13 @@ def choose_servers(options):
 
 def make_plan(options):
     server_core, client_core = process.pick_cores()
+    rounds, seconds = (QUICK_ROUNDS, QUICK_SECONDS) if options.quick else (ROUNDS, SECONDS)
+    if options.sweep:
+        rounds, seconds = SWEEP_ROUNDS, SWEEP_SECONDS
     plan = measure.Plan(
-        rounds=options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS),
-        seconds=options.seconds or (QUICK_SECONDS if options.quick else SECONDS),
+        rounds=rounds if options.rounds is None else options.rounds,
+        seconds=seconds if options.seconds is None else options.seconds,
+        is_bare=options.sweep,
         connects=QUICK_CONNECTS if options.quick else None,
         server_core=server_core if options.server_core is None else options.server_core,
         client_core=client_core if options.client_core is None else options.client_core,
@@ -176,35 +185,24 @@ def run(chosen, taking_part, site, plan, out, options):
         "environment": environment.describe(site.prefix, plan, REPOSITORY),
         "servers": {s.name: s.version() or "missing" for s in taking_part},
     }
-    able = [s for s in taking_part if s.binary]
-    open_plan = replace(plan, rounds=min(plan.rounds, 3 if not options.quick else 1))
-    wanted = re.compile(options.only or (QUICK if options.quick else ""))
-    open_loops = [o for o in OPEN_LOOP if wanted.search(f"open-{o[0]}-{o[1]}")]
-    idles = [p for p in IDLE if wanted.search(f"idle-{p}")]
-    total_s = sum(plan.estimate_s(w) for w in chosen for s in able
-                  if s.takes_part(w) and s.why_not(w) is None)
-    total_s += len(open_loops) * openloop.estimate_s(
-        sum(not s.is_weir and not s.is_stock for s in able), open_plan)
-    total_s += len(idles) * idle.SECONDS * sum(not s.only and not s.is_stock for s in able)
-    show = progress.Progress(total_s)
-    show.line(f"bench: {len(chosen)} workloads, {len(able)} servers, {plan.rounds} rounds,"
-              f" about {progress.clock(total_s)}; results in {os.path.relpath(out)}")
     results = report.Results(facts, chosen, [s.name for s in taking_part])
+    stages = make_stages(results, chosen, taking_part, site, plan, options)
+    total_s = sum(stage.estimate_s for stage in stages)
+    show = progress.Progress(total_s)
+    show.line(f"bench: {len(chosen)} workloads, {sum(s.binary is not None for s in taking_part)}"
+              f" servers, {plan.rounds} rounds, about {progress.clock(total_s)};"
+              f" results in {os.path.relpath(out)}")
     try:
-        number = 0
-        for group in groups(chosen):
-            number += len(group)
-            show.heading(f"[{number}/{len(chosen)}] {', '.join(w.name for w in group)}")
-            results.add(measure.measure(group, taking_part, site, plan, show))
-            for workload in group:
+        for number, stage in enumerate(stages, 1):
+            if options.quick and show.elapsed_s() + stage.estimate_s > QUICK_MOST_S:
+                results.left_out += stage.names
+                continue
+            show.heading(f"[{number}/{len(stages)}] {', '.join(stage.names)}")
+            stage.work(show)
+            for workload in (w for w in chosen if w.name in stage.names):
                 for line in report.brief(results, workload):
                     show.line("    " + line)
-            write(results, out)
-        for protocol in idles:
-            results.idle += idle.measure(protocol, taking_part, site, plan, show)
-        for spec in open_loops:
-            results.open_loop += openloop.measure(spec, taking_part, site, open_plan, show)
-            write(results, out)
+            write_json(results, out)
     except KeyboardInterrupt:
         show.line("bench: interrupted; what was measured is kept")
         return 130
@@ -216,15 +214,59 @@ def run(chosen, taking_part, site, plan, out, options):
     return 1 if results.errors() else 0
 
 
+@dataclass(frozen=True)
+class Stage:
+    """What is measured in one go."""
+
+    names: list
+    estimate_s: float
+    work: object  # called with the progress
+
+
+def make_stages(results, chosen, taking_part, site, plan, options):
+    able = [s for s in taking_part if s.binary]
+    plain = sum(not s.only and not s.is_stock for s in able)
+    open_plan = replace(plan, **openloop.shape(plan, options.quick))
+    wanted = re.compile(options.only or (QUICK if options.quick else ""))
+
+    def cells(group):
+        return Stage([w.name for w in group],
+                     sum(plan.estimate_s(w) for w in group for s in able
+                         if s.takes_part(w) and s.why_not(w) is None),
+                     lambda show: results.add(measure.measure(group, taking_part, site, plan, show)))
+
+    def idles(protocol):
+        return Stage([f"idle-{protocol}"], idle.SECONDS * plain,
+                     lambda show: results.idle.extend(
+                         idle.measure(protocol, taking_part, site, plan, show)))
+
+    def rates(spec):
+        return Stage([f"open-{spec[0]}-{spec[1]}"], openloop.estimate_s(plain, open_plan),
+                     lambda show: results.open_loop.extend(
+                         openloop.measure(spec, taking_part, site, open_plan, show)))
+
+    stages = [cells(group) for group in groups(chosen)]
+    if options.sweep:
+        return stages
+    others = [idles(protocol) for protocol in IDLE] + [rates(spec) for spec in OPEN_LOOP]
+    return stages + [stage for stage in others if wanted.search(stage.names[0])]
+
+
 def groups(chosen):
     """Workloads of one group, which take turns; all others by themselves."""
     keyed = itertools.groupby(chosen, key=lambda w: w.group or w.name)
     return [list(group) for _, group in keyed]
 
 
-def write(results, out):
+def write_json(results, out):
     (out / "results.json").write_text(json.dumps(results.to_json(), indent=1) + "\n")
-    (out / "report.md").write_text(report.markdown(results))
-    for name, text in plots.all_plots(results).items():
+
+
+def write(results, out):
+    write_json(results, out)
+    pictures = plots.all_plots(results)
+    for name, text in pictures.items():
         (out / name).write_text(text)
+    (out / "report.md").write_text(report.markdown(results, pictures))
+    (out / "details.md").write_text(details.markdown(results))
     report.write_raw(results, out / "raw")

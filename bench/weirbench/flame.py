@@ -12,32 +12,43 @@ SIDE = 12
 MIN_PX = 0.4  # frames narrower than this are left out
 INK, SOFT = "#1d2733", "#5b6775"
 
+NAMELESS = "[unknown]"
 FRAME = re.compile(r"^\s+[0-9a-f]+ (.+?)(?:\+0x[0-9a-f]+)? \((.*)\)$")
 
 
-def fold(script):
-    """{(outermost, ..., innermost): samples} from the text of `perf script -F comm,ip,sym,dso`."""
-    stacks = {}
+def samples(script):
+    """(program, [(symbol, binary), ...]), innermost first, of `perf script -F comm,ip,sym,dso`."""
     comm, frames = None, []
     for line in script.splitlines() + [""]:
         if not line.strip():
             if comm is not None:
-                stack = (comm, *reversed(frames))
-                stacks[stack] = stacks.get(stack, 0) + 1
+                yield comm, frames
             comm, frames = None, []
             continue
         found = FRAME.match(line)
         if found:
-            frames.append(_name(*found.groups()))
+            frames.append(found.groups())
         elif comm is None:
             comm = line.strip()
+
+
+def fold(script):
+    """{(outermost, ..., innermost): samples} from the same text."""
+    stacks = {}
+    for comm, frames in samples(script):
+        stack = (comm, *(_name(*frame) for frame in reversed(frames)))
+        stacks[stack] = stacks.get(stack, 0) + 1
     return stacks
 
 
+def is_kernel(binary):
+    return binary.startswith("[kernel")
+
+
 def _name(symbol, binary):
-    if symbol == "[unknown]":
+    if symbol == NAMELESS:
         return f"[{binary.rpartition('/')[2]}]"
-    return symbol + ("_[k]" if binary.startswith("[kernel") else "")
+    return symbol + ("_[k]" if is_kernel(binary) else "")
 
 
 def folded_text(stacks):

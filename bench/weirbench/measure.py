@@ -14,6 +14,8 @@ from . import clients, probe, process, servers as servers_, stats, syscalls, tap
 
 TRIAL_S = 0.1  # a calibrating run must last that long to be believed
 STARTUP_S = 0.8  # planned per server and workload: start, probe, tap
+BARE_STARTUP_S = 0.3  # where nothing is tapped
+CONNECT_S = 1.5e-3  # a handshake
 TAP_REQUESTS = 2000
 TAP_BYTES = 64 << 20
 TAP_CONNECTS = 50
@@ -33,6 +35,7 @@ class Plan:
     client_core: int
     niceness: int = 0
     tracer: str | None = None  # what counts system calls: perf, strace or nothing
+    is_bare: bool = False  # CPU time and rates alone
 
     @property
     def server_place(self):
@@ -45,6 +48,9 @@ class Plan:
     def estimate_s(self, workload):
         """Seconds one server takes in this workload."""
         run = self.seconds
+        if self.is_bare:
+            connecting = workload.connections * (CONNECT_S if workload.tls else CONNECT_S / 10)
+            return BARE_STARTUP_S + (self.rounds + 1) * (run + connecting + EXTRA_S)
         if workload.connects:
             run = self.amount_of_connects(workload) * 1e-3
         behind = run * 2.1  # latencies, system calls
@@ -171,7 +177,7 @@ def measure(workloads, servers, site, plan, progress):
                 progress.worked(plan.estimate_s(turn.workload) / (plan.rounds + 1))
         for turn in turns:
             progress.now(f"{turn.workload.name}  {turn.cell.server}  latencies, system calls")
-            if turn.cell.state == "ok":
+            if turn.cell.state == "ok" and not plan.is_bare:
                 with _errors_end(turn.cell):
                     _latencies(turn, site, plan)
                     _system_calls(turn, site, plan)
@@ -215,7 +221,7 @@ def _prepare(cell, running, workload, site, plan):
     paths = len(workload.content.paths)
     if 1 < paths <= CHECKED:
         clients.check_bytes(running, workload, site, plan.client_place, paths)
-    if workload.client != "wrk":
+    if workload.client != "wrk" and not plan.is_bare:
         _tap(cell, running, workload, site, plan)
     cell.amount = warm_up(running, workload, site, plan, plan.seconds)
 

@@ -1,64 +1,99 @@
 """Constant rates: latency from the time at which a request should have been sent.
 
-A closed loop waits for a stalled server and so hides the stall. Here each peer gets 50 and 80 % of the
-rate at its peak, and weir the same rate in turn with it. The peak is that of the same client in a
-closed loop.
+A closed loop waits for a stalled server and so hides the stall. Here the rates are 50 and 80 % of each
+peer's peak, and at each of them weir and that peer take turns; at 80 %, where p99 is compared, whoever else
+has such a peak too. The peak is that of the same client in a closed loop.
 """
 
 import contextlib
 import statistics
 
 from . import clients, process, probe, servers as servers_
+from .demands import P99_SHARE
 from .workloads import OPEN_SHARES, shaped
 
-PEAK_S = 0.3
+PEAK_S = 0.2
 SKIPPED = 0.1  # share of the requests at the beginning that is not recorded
 POINTS = ("p50", "p90", "p99", "p99.9")
+ROUNDS, SECONDS = 5, 0.5  # at least: a stall of a few ms is a hundredth of a round
+QUICK_ROUNDS, QUICK_SECONDS = 3, 0.1
+PLANNED_ROWS = 5  # for each peer's peak
+
+
+def shape(plan, quick):
+    """Rounds and seconds for these runs."""
+    if quick:
+        return {"rounds": QUICK_ROUNDS, "seconds": QUICK_SECONDS}
+    return {"rounds": max(plan.rounds, ROUNDS), "seconds": max(plan.seconds, SECONDS)}
 
 
 def estimate_s(peers, plan):
-    return peers * (1.5 + len(OPEN_SHARES) * 2 * plan.rounds * (plan.seconds + 0.15))
+    return 2 + peers * (0.8 + PLANNED_ROWS * plan.rounds * (plan.seconds + 0.15))
 
 
 def measure(spec, servers, site, plan, progress):
-    """[{workload, peer, share, rate, server, rounds: [...], median: {...}}] of weir and each peer."""
+    """[{workload, peer, share, rate, server, rounds: [...], median: {...}}], or {workload, server, error}"""
     protocol, body, connections, streams = spec
     workload = shaped(protocol, body, connections, streams, client="load")
-    weir = next((s for s in servers if s.name == "weir" and s.binary), None)
-    found = []
-    for peer in servers:
-        if peer.is_weir or peer.is_stock or peer.why_not(workload):
-            continue
-        progress.now(f"constant rate {workload.name}  {peer.name}")
-        try:
-            found += _pair([s for s in (weir, peer) if s], workload, site, plan)
-        except (clients.Wrong, servers_.CannotStart, OSError) as e:
-            found.append({"workload": workload.name, "peer": peer.name, "error": str(e)})
-        progress.worked(estimate_s(1, plan))
-    return found
-
-
-def _pair(pair, workload, site, plan):
-    peer = pair[-1]
+    trouble = []
     with contextlib.ExitStack() as stack:
-        running = {s.name: stack.enter_context(s.start(site, workload, plan.server_place))
-                   for s in pair}
-        for one in running.values():
-            probe.check(workload, one.url, site.expected(workload.body), site.prefix)
-        peak = _peak(running[peer.name], workload, site, plan)
-        rows = [{"workload": workload.name, "peer": peer.name, "share": share,
-                 "rate": round(share * peak), "server": s.name, "rounds": []}
-                for share in OPEN_SHARES for s in pair]
-        for _ in range(plan.rounds):
+        able = {}  # server's name: (running, peak)
+        for server in servers:
+            if server.only or server.is_stock or ":" in server.name or server.why_not(workload):
+                continue
+            progress.now(f"peak rate {workload.name}  {server.name}")
+            with _errors_told(workload, server.name, trouble):
+                running = stack.enter_context(server.start(site, workload, plan.server_place))
+                probe.check(workload, running.url, site.expected(workload.body), site.prefix)
+                able[server.name] = running, _peak(running, workload, site, plan)
+        rows = _rows(workload, {name: peak for name, (_, peak) in able.items()})
+        failed = set()
+        for number in range(plan.rounds):
+            progress.now(f"constant rates {workload.name}  round {number + 1}/{plan.rounds}")
             for row in rows:
-                row["rounds"].append(_once(running[row["server"]], workload, row["rate"], site, plan))
-    for row in rows:
-        row["median"] = {p: statistics.median(r["latency_us"][p] for r in row["rounds"])
-                         for p in POINTS}
-        row["late_p99"] = statistics.median(r["late_us"]["p99"] for r in row["rounds"])
-        row["client_share"] = statistics.median(r["client_share"] for r in row["rounds"])
-        row["server_share"] = statistics.median(r["server_share"] for r in row["rounds"])
+                if row["server"] not in failed and not _round(row, able, workload, site, plan, trouble):
+                    failed.add(row["server"])
+        progress.worked(estimate_s(len(able) - ("weir" in able), plan))
+    return [_summed_up(r) for r in rows if r["server"] not in failed] + trouble
+
+
+@contextlib.contextmanager
+def _errors_told(workload, server, trouble):
+    try:
+        yield
+    except (clients.Wrong, servers_.CannotStart, OSError) as e:
+        trouble.append({"workload": workload.name, "server": server, "error": str(e)})
+
+
+def _rows(workload, peaks):
+    """For each rate those that take part, weir and the peer whose peak it is at least."""
+    rows = []
+    for peer in (name for name in peaks if name != "weir"):
+        for share in OPEN_SHARES:
+            rows += [{"workload": workload.name, "peer": peer, "share": share,
+                      "rate": round(share * peaks[peer]), "server": name, "rounds": []}
+                     for name, peak in peaks.items()
+                     if name in ("weir", peer) or (share == P99_SHARE and peak >= peaks[peer])]
     return rows
+
+
+def _round(row, able, workload, site, plan, trouble):
+    before = len(trouble)
+    with _errors_told(workload, row["server"], trouble):
+        running, _ = able[row["server"]]
+        row["rounds"].append(_once(running, workload, row["rate"], site, plan))
+    return len(trouble) == before
+
+
+def _summed_up(row):
+    def middle(value):
+        return statistics.median(map(value, row["rounds"]))
+
+    row["median"] = {p: middle(lambda r, p=p: r["latency_us"][p]) for p in POINTS}
+    row["late_p99"] = middle(lambda r: r["late_us"]["p99"])
+    row["client_share"] = middle(lambda r: r["client_share"])
+    row["server_share"] = middle(lambda r: r["server_share"])
+    return row
 
 
 def _peak(running, workload, site, plan):

@@ -3,7 +3,7 @@
 Workloads differ by five orders of magnitude, so each has a panel and a scale of its own.
 """
 
-from . import openreport, report
+from . import openreport, report, sweep
 from .svg import Drawing, text_width
 from .workloads import PROTOCOLS
 
@@ -28,13 +28,13 @@ def all_plots(results):
     """{file name: SVG} of what has been measured."""
     plots = {}
     for protocol in PROTOCOLS:
-        workloads = [w for w in results.measured()
+        workloads = [w for w in results.listed()
                      if w.protocol == protocol and results.ok_cells(w)]
         if workloads:
-            plots[report.plot_name(protocol)] = cpu_bars(results, protocol, workloads)
-    if any(results.main_finding(w).ratio for w in results.measured()):
+            plots[f"cpu-{protocol}.svg"] = cpu_bars(results, protocol, workloads)
+    if any(results.main_finding(w).ratio for w in results.listed()):
         plots["ratio.svg"] = ratios(results)
-    return plots | openreport.plots(results)
+    return plots | sweep.plots(results) | openreport.plots(results)
 
 
 def cpu_bars(results, protocol, workloads):
@@ -47,8 +47,9 @@ def cpu_bars(results, protocol, workloads):
     d = Drawing(width, round(height), title)
     d.text(MARGIN, 38, title, font_size=20, font_weight=600, fill=INK)
     when = results.facts["started"].split()[0]
-    d.text(MARGIN, 60, f"µs, less is better · median of {results.facts['rounds']} rounds, whiskers"
-           f" from min to max · {when}", font_size=12, fill=SOFT)
+    d.text(MARGIN, 60, f"µs per request, less is better · median of {results.facts['rounds']} rounds,"
+           f" whiskers from min to max · c: the client was the limit · ~: noisy · {when}", font_size=12,
+           fill=SOFT)
     for i, workload in enumerate(workloads):
         x = MARGIN + (i % columns) * (PANEL_W + GAP)
         y = TOP + (i // columns) * panel_h
@@ -64,7 +65,7 @@ def _shape(workload):
              "1m": "1 MiB", "100m": "100 MiB", "range": "16 KiB of 100 MiB", "gz": "10 KiB, .gz",
              "plain": "10 KiB, no .gz", "many": "100,000 files", "mix": "20 files"}
     return (words.get(workload.body, workload.body),
-            f"{workload.connections} × {workload.streams} in flight")
+            f"{workload.connections} connections × {workload.streams} in flight")
 
 
 def _panel(d, results, workload, x, y):
@@ -135,7 +136,7 @@ def _demand(d, at, top, bottom, left, says):
 
 def ratios(results):
     """One line per workload: weir's share of the peer's CPU time, and the most it may be."""
-    workloads = [w for w in results.measured() if results.main_finding(w).ratio]
+    workloads = [w for w in results.listed() if results.main_finding(w).ratio]
     most = max([1.25] + [results.main_finding(w).ratio.high * 1.05 for w in workloads])
     left, right = MARGIN + 150, 800
     scale = (right - left) / most

@@ -1,9 +1,10 @@
-"""Flame graphs of each server under one workload, from perf's samples of the CPU clock."""
+"""Flame graphs of each server under one workload, from perf's samples of the CPU clock, and whose
+work the samples are."""
 
 import subprocess
 import sys
 
-from . import clients, flame, measure, probe, servers as servers_
+from . import clients, flame, measure, probe, servers as servers_, split
 
 FREQUENCY = 997  # Hz; kernels without high-resolution timers give their tick, 250 Hz for instance
 SECONDS = 6.0
@@ -12,12 +13,13 @@ BUFFER = "64M"  # those copies come faster than perf, which shares the client's 
 
 
 def run(workload, taking_part, site, plan, out):
-    """Write <workload>.<server>.flame.svg and .folded; 1 if no server could be sampled."""
+    """Write <workload>.<server>.flame.svg and .folded, and over TLS <workload>.split.txt; 1 if no
+    server could be sampled."""
     trouble = cannot_sample(site)
     if trouble:
         print(f"bench: perf cannot sample here: {trouble}", file=sys.stderr)
         return 1
-    written = 0
+    written, splits = 0, {}
     for server in taking_part:
         if server.only:
             continue
@@ -26,17 +28,24 @@ def run(workload, taking_part, site, plan, out):
             print(f"{server.name:12} {why_not}")
             continue
         try:
-            stacks = _sample(server, workload, site, plan)
+            script = _sample(server, workload, site, plan)
         except (clients.Wrong, servers_.CannotStart, OSError) as e:
             print(f"{server.name:12} error: {e}")
             continue
+        stacks = flame.fold(script)
         name = f"{workload.name}.{server.file_name}"
         title = f"{server.name} under {workload.name}"
         note = f"cpu-clock at {FREQUENCY} Hz; blue: kernel; hover for shares"
         (out / f"{name}.folded").write_text(flame.folded_text(stacks))
         (out / f"{name}.flame.svg").write_text(flame.draw(stacks, title, note))
         print(f"{server.name:12} {sum(stacks.values()):,} samples  {out / name}.flame.svg")
+        if workload.tls and stacks:
+            splits[server.name] = split.split(script)
         written += 1
+    if splits:
+        table = split.text(splits)
+        (out / f"{workload.name}.split.txt").write_text(table + "\n")
+        print(table)
     return 0 if written else 1
 
 
@@ -78,4 +87,4 @@ def _sample(server, workload, site, plan):
         ["perf", "script", "--input", str(site.prefix / "perf.data"), "--fields",
          "comm,ip,sym,dso"],
         capture_output=True, text=True, errors="replace", check=False, timeout=900)
-    return flame.fold(script.stdout)
+    return script.stdout

@@ -1,10 +1,10 @@
-"""What was found: the printed table, report.md, results.json and the raw output of the clients."""
+"""What was found: the printed tables, report.md, results.json and the raw output of the clients."""
 
 import json
 from dataclasses import asdict, replace
 
-from . import demands, method, openreport, stats
-from .workloads import NOT_YET, PROTOCOLS, Demand
+from . import demands, method, openreport, stats, sweep
+from .workloads import NOT_YET, PROTOCOLS, Demand, is_default
 
 MARKS = {
     "c": "the client was the limit: requests per second are a lower bound (server below"
@@ -27,6 +27,7 @@ class Results:
         self.cells = {}  # (workload's name, server's name): Cell
         self.idle = []
         self.open_loop = []
+        self.left_out = []  # names of what there was no time for
 
     def add(self, cells):
         for cell in cells:
@@ -37,6 +38,13 @@ class Results:
 
     def measured(self):
         return [w for w in self.workloads if any(self.cell(w, s) for s in self.servers)]
+
+    def listed(self):
+        """Those with a line of their own: a sweep has a matrix."""
+        return [w for w in self.measured() if is_default(w) or not w.is_swept]
+
+    def good_open_loop(self):
+        return [r for r in self.open_loop if "error" not in r]
 
     def ok_cells(self, workload):
         cells = (self.cell(workload, s) for s in self.servers)
@@ -72,7 +80,7 @@ class Results:
                 if c.state == "error"]
         said += [f"idle {r['protocol']} on {r['server']}: {r['reason']}" for r in self.idle
                  if r["state"] == "error"]
-        return said + [f"constant rate {r['workload']} on {r['peer']}: {r['error']}"
+        return said + [f"constant rate {r['workload']} on {r['server']}: {r['error']}"
                        for r in self.open_loop if "error" in r]
 
     def to_json(self):
@@ -81,9 +89,11 @@ class Results:
             **self.facts,
             "workloads": [asdict(w) | {"size": w.size} for w in self.measured()],
             "cells": [c.to_json() for c in self.cells.values()],
-            "findings": [f.to_json() for w in self.measured() for f in self.findings(w)],
+            "findings": [f.to_json() for w in self.measured() for f in self.findings(w)]
+            + [f.to_json() for f in demands.find_p99(self.good_open_loop())],
             "idle": self.idle,
             "open_loop": self.open_loop,
+            "left_out": self.left_out,
         }
 
 
@@ -127,28 +137,18 @@ def brief(results, workload):
                f"  {number(cell.summary('rate').median):>9}/s {marks(cell)}".rstrip())
     for found in results.findings(workload):
         if found.verdict:
-            yield " ".join(filter(None, _judged(found)))
+            yield (f"{found.subject} / {found.against or 'request'}: {demands.ratio_text(found.ratio)}"
+                   f" ≤ {found.limit:.2f} {found.verdict}")
 
 
-def _columns(results):
-    return ["workload", *results.main_servers(), "who", "against", "ratio", "demanded", ""]
-
-
-def _rows(results, workload):
-    """One with the figures, and one more for each further demand."""
-    head = [workload.name, *(_figure(results.cell(workload, s)) for s in results.main_servers())]
-    for found in results.findings(workload):
-        yield head + _judged(found)
-        head = ["  the same"] + [""] * (len(head) - 1)
-
-
-def _judged(found):
-    ratio, limit = found.ratio, found.limit
-    said = found.metric == "syscalls" and "system calls" or found.against
-    span = f" [{ratio.low:.2f}, {ratio.high:.2f}]" if ratio and ratio.low != ratio.high else ""
-    return [found.subject, said, f"{ratio.value:.2f}{span}" if ratio else "-",
-            f"≤ {limit:.2f}" if limit else "-",
-            found.verdict or ("not measured" if limit else "")]
+def _main_rows(results):
+    """A line for each workload that is no part of a sweep: figures, and weir beside the best peer."""
+    rows = [["workload", *results.main_servers(), "weir / best peer", ""]]
+    for w in results.listed():
+        found = results.main_finding(w)
+        rows.append([w.name, *(_figure(results.cell(w, s)) for s in results.main_servers()),
+                     demands.ratio_text(found.ratio), found.against if found.ratio else ""])
+    return rows
 
 
 def _align(rows):
@@ -160,43 +160,41 @@ def _align(rows):
 
 
 def table(results):
-    """Server CPU time in µs per request (handshakes: per connection), and the verdicts."""
-    rows = [_columns(results)] + [r for w in results.measured() for r in _rows(results, w)]
-    lines = ["server CPU, µs per request (handshakes: per connection), medians"
-             " of interleaved rounds", ""]
-    lines += _align(rows)
-    lines += [""] + [f"{mark}  {meaning}" for mark, meaning in MARKS.items()]
-    for title, more in _further(results):
-        lines += ["", title, ""] + list(_align(more))
-    verdicts = [f.verdict.rstrip("?") for w in results.measured() for f in results.findings(w)
-                if f.verdict]
-    verdicts += openreport.verdicts(results)
-    lines += ["", f"{verdicts.count('met')} demands met, {verdicts.count('missed')} missed"]
+    """What is printed: demands, server CPU time, and the other tables."""
+    lines = []
+    for title, rows in _tables(results):
+        lines += [title, "", *_align(rows), ""]
+    lines += [f"{mark}  {meaning}" for mark, meaning in MARKS.items()]
+    lines += ["", demands.tally(results), *(f"left out: {name}" for name in results.left_out)]
     lines += [f"error: {e}" for e in results.errors()]
     return "\n".join(lines)
 
 
-def _further(results):
-    """(title, rows) of the other tables, those that there is something in."""
+def _tables(results):
+    """(title, rows) of those tables that there is something in."""
     tables = (
+        ("Demands", demands.rows(results)),
+        ("Server CPU, µs per request (handshakes: per connection), medians of interleaved rounds",
+         _main_rows(results)),
+        *((f"Sweep, {PROTOCOLS[p][2]}: weir's CPU per request as a share of the best peer's",
+           sweep.rows(results, p)) for p in PROTOCOLS),
         ("Variants of weir: CPU per request as a share of weir's", _variant_rows(results)),
         ("Stock configurations: CPU per request in µs", _stock_rows(results)),
-        ("Latency in closed loops, µs: what a user of a busy server waits, queue included",
-         _latency_rows(results)),
-        ("Constant rate: latency in µs from the intended time", openreport.rows(results)),
+        ("Constant rate: latency in µs from the intended time (~: the client itself was late by much of it)",
+         openreport.rows(results)),
         ("Idle connections: the server's own memory, bytes for each", _idle_rows(results)),
     )
     return [(title, rows) for title, rows in tables if len(rows) > 1]
 
 
-def _md_table(rows):
+def md_table(rows):
     head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     out = ["| " + " | ".join(head) + " |",
            "| --- |" + " ---: |" * (len(head) - 1)]
     return out + ["| " + " | ".join(row) + " |" for row in body]
 
 
-def markdown(results):
+def markdown(results, pictures=()):
     facts = results.facts
     out = [f"# weir and its peers, {facts['started']}", ""]
     if facts["quick"]:
@@ -208,25 +206,18 @@ def markdown(results):
             f" interleaved rounds of about {facts['seconds']:g} s. The ratio is that of the medians;"
             " in brackets the smallest and largest ratio of neighbouring rounds; a verdict with `?`"
             " is one on which the rounds do not agree.", ""]
-    out += _md_table([_columns(results)] +
-                     [r for w in results.measured() for r in _rows(results, w)])
-    out += [""] + [f"- `{mark}` {meaning}" for mark, meaning in MARKS.items()] + [""]
-    out += [f"- error: {e}" for e in results.errors()] + [""]
-    for title, rows in _further(results):
-        out += [f"## {title}", ""] + _md_table(rows) + [""]
-    for protocol, (_, _, words) in PROTOCOLS.items():
-        workloads = [w for w in results.measured() if w.protocol == protocol]
-        if workloads:
-            out += [f"## {words}", "", f"![CPU per request]({plot_name(protocol)})", ""]
-            for w in workloads:
-                out += _details(results, w)
+    out += [demands.tally(results) + ".", ""]
+    out += [f"- error: {e}" for e in results.errors()]
+    out += [f"- left out, the time was up: {name}" for name in results.left_out] + [""]
+    for title, rows in _tables(results):
+        out += [f"## {title}", ""] + md_table(rows) + [""]
+    out += [f"- `{mark}` {meaning}" for mark, meaning in MARKS.items()] + [""]
+    out += [f"![{name}]({name})" for name in pictures] + [""]
+    out += ["Rates, shares of the cores, memory, system calls, bytes and percentiles of each cell are in"
+            " [details.md](details.md), all of it in `results.json`.", ""]
     out += _environment(facts) + method.section(facts)
     out += ["## Not measured", ""] + [f"- {what}: {why}" for what, why in NOT_YET.items()]
     return "\n".join(out) + "\n"
-
-
-def plot_name(protocol):
-    return f"cpu-{protocol}.svg"
 
 
 def _variant_rows(results):
@@ -254,64 +245,12 @@ def _stock_rows(results):
     return rows
 
 
-def _latency_rows(results):
-    points = ("p50", "p90", "p99", "p99.9")
-    rows = [["workload", "server", *points]]
-    for w in results.measured():
-        for name, cell in results.ok_cells(w).items():
-            if cell.latency_us:
-                rows.append([w.name, name, *(number(cell.latency_us[p]) for p in points)])
-    return rows
-
-
 def _idle_rows(results):
     rows = [["protocol", "server", "bytes per connection"]]
     for r in results.idle:
         rows.append([r["protocol"], r["server"],
                      f"{r['bytes']:,.0f}" if r["bytes"] is not None else r["state"]])
     return rows
-
-
-def _details(results, workload):
-    shape = f"{workload.connections} connections × {workload.streams} in flight"
-    if workload.connects:
-        amount = max((c.amount for c in results.ok_cells(workload).values()), default=0)
-        shape = (f"{amount:,} connections of one request each,"
-                 f" {min(workload.connections, amount):,} at a time")
-    head = ["server", "CPU µs", "min", "max", "requests/s", "MB/s", "server", "client", "others",
-            "peak RSS MiB", "anonymous MiB", "system calls", "wire B/response", "header B/response",
-            "marks"]
-    rows = [head]
-    for server in results.servers:
-        cell = results.cell(workload, server)
-        if cell is None:
-            continue
-        rows.append(_detail(cell, workload) if cell.ok else
-                    [server, cell.state, *[""] * (len(head) - 3), cell.reason])
-    files = len(workload.content.paths)
-    of = f" on average, {files:,} files" if files > 1 else ""
-    return [f"### {workload.name}", "",
-            f"{workload.size:,} bytes of body{of}, {shape}, by {workload.client}.", "",
-            *_md_table(rows), ""]
-
-
-def _detail(cell, workload):
-    def middle(name):
-        return cell.summary(name).median
-
-    cpu = cell.summary("cpu_us")
-    sample = cell.samples[0]
-    header = sample.header_bytes / sample.requests if sample.header_bytes is not None else None
-    return [
-        cell.server, number(cpu.median), number(cpu.low), number(cpu.high),
-        number(middle("rate")), number(middle("rate") * workload.size / 1e6),
-        *(f"{middle(name):.0%}" for name in ("server_share", "client_share", "others_share")),
-        *(number(middle(name) / 1024) for name in ("peak_rss_kib", "anon_rss_kib")),
-        f"{cell.syscalls:.3f}" if cell.syscalls is not None else "-",
-        f"{cell.wire_in:,.1f}" if cell.wire_in is not None else "-",
-        f"{header:.1f}" if header is not None else "-",
-        marks(cell),
-    ]
 
 
 def _environment(facts):

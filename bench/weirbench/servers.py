@@ -277,6 +277,7 @@ def weir_variant(spec, default_path):
 VARIANTS = {
     "copy": ("--output", "copy"),
     "openssl": ("--aead", "openssl"),
+    "ipsec-mb": ("--aead", "ipsec-mb"),
     "vaes": ("--aead", "vaes"),
     "epoll": ("--io", "epoll"),
     "uring": ("--io", "uring"),

@@ -1,7 +1,8 @@
 """What is measured, and what is demanded of weir.
 
 Every protocol is crossed with every body, and small bodies with every number of connections and of
-requests in flight on each: `--all`. DEFAULT names those that run without it. A workload's name says
+requests in flight on each: `--all`; the small ones alone, briefly: `--sweep`. DEFAULT names those that run
+without either. A workload's name says
 what it is: h2-1k-c10-m32 asks for the file of 1 KiB on 10 connections with 32 requests in flight on
 each; -wrk by wrk, which has one in flight, or 16 (-p16).
 
@@ -9,7 +10,7 @@ DEMANDS holds, by the same names, the most that weir's server CPU time per reque
 somebody else's.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -85,6 +86,7 @@ PROTOCOLS = {
     "h1s": (True, "1.1", "HTTP/1.1 over TLS 1.3"),
 }
 MANY_CONNECTIONS = 50
+SMALL = ("6b", "1k", "10k")
 CONNECTIONS = (1, 10, 50, 256, 1000)
 STREAMS = (1, 4, 32, 100)
 
@@ -101,6 +103,12 @@ class Demand:
     against: str = "best"
     subject: str = "weir"
     metric: str = "cpu_us"  # or syscalls
+
+    @property
+    def variants(self):
+        """Names of the variants of weir that it is about."""
+        named = (who.partition("weir:")[2] for who in (self.subject, self.against))
+        return tuple(filter(None, named))
 
 
 @dataclass(frozen=True)
@@ -156,8 +164,15 @@ class Workload:
         return self.bytes_of(1)
 
     @property
+    def is_swept(self):
+        """A point of the sweep over connections and streams."""
+        return (self.body in SMALL and self.client != "wrk" and not self.connects
+                and self.connections in CONNECTIONS and self.streams in STREAMS)
+
+    @property
     def demands(self):
-        return DEMANDS.get(self.name, ())
+        """Those about servers that take part."""
+        return tuple(d for d in DEMANDS.get(self.name, ()) if set(d.variants) <= set(self.variants))
 
 
 def shaped(protocol, body, connections, streams, **more):
@@ -174,7 +189,7 @@ def by_wrk(protocol, body, deep=1, **more):
 
 
 BACK_ENDS = ("epoll", "uring")
-WAYS = ("copy", "openssl", "vaes")  # of output and encryption, where the build has them
+WAYS = ("copy", "openssl", "ipsec-mb", "vaes")  # of output and encryption, where the build has them
 
 SPECIAL = (
     shaped("h2c", "304", 10, 32, group="304"),
@@ -204,7 +219,7 @@ def _crossed():
     """What no line above says already."""
     found = {w.name: w for w in SPECIAL}
     for protocol in PROTOCOLS:
-        for body in ("6b", "1k", "10k"):
+        for body in SMALL:
             for connections in CONNECTIONS:
                 for streams in STREAMS:
                     w = shaped(protocol, body, connections, streams)
@@ -221,7 +236,6 @@ def _crossed():
 
 WORKLOADS = _crossed()
 
-SMALL = ("6b", "1k", "10k")
 # What the earlier work on weir set out to reach.
 DEMANDS = {
     **{f"h2c-{b}-{shape}": (Demand(0.75),) for b in ("6b", "1k") for shape in
@@ -248,7 +262,13 @@ DEMANDS = {
               *((Demand(0.30, "", "weir:uring", "syscalls"),) if name.endswith("c50-m1") else ()))
        for name in ("h2c-1k-c50-m1", "h2-1k-c50-m1", "h2c-1k-c400-m4", "h2-1k-c400-m4")},
 }
-DEFAULT = tuple(w for w in WORKLOADS if w.demands or w in SPECIAL)
+DEFAULT = tuple(w for w in WORKLOADS if w.name in DEMANDS or w in SPECIAL)
+SWEEP = tuple(replace(w, group="", variants=(), stock=False) for w in WORKLOADS if w.is_swept)
+
+
+def is_default(workload):
+    return workload.name in DEMANDS or workload.name in (w.name for w in SPECIAL)
+
 
 # Constant rate: closed loops hide stalls. (protocol, body, connections, most in flight on each)
 OPEN_LOOP = (("h2c", "1k", 10, 100), ("h2", "1k", 10, 100))

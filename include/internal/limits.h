@@ -168,6 +168,10 @@
  * 64; above 16 KiB a copy gains less than the memory is worth, which the page cache has used
  * already */
 #define LIMIT_SNAPSHOT_LEN ((size_t)16 * 1024)
+/* parts of large files, asked for by range, that a worker keeps as copies, and the bytes of one at
+ * the most: 4 MiB in all.  What holds for whole files holds for parts: see LIMIT_SNAPSHOT_LEN */
+#define LIMIT_PIECES 256
+#define LIMIT_PIECE_LEN LIMIT_SNAPSHOT_LEN
 /* bytes of originals that were made from compressed siblings: of one, which also bounds what a file
  * that is made to grow can do; of those that are kept; and of these with those that are being sent,
  * on breach: 503 */
@@ -180,8 +184,16 @@
 /* directory lists that are made at once: of a directory with a million names each may take 40 MiB
  * and a second of another thread's */
 #define LIMIT_LISTINGS 2
-/* ms for which a cached file is taken to be what is on disk */
+/* different lists that are being made or waited for; on breach: 503 */
+#define LIMIT_LISTINGS_QUEUED 200
+/* ms for which a cached file is taken to be what is on disk, where nobody tells of changes */
 #define LIMIT_CACHE_FRESH_MS 1000
+/* the same where the kernel tells of them (inotify), for what it does not tell: stores into shared
+ * maps, and what is mounted over a directory */
+#define LIMIT_CACHE_WATCHED_MS 10000
+/* directories that are watched for changes: some 1 KiB of memory each here, and of the kernel's, of
+ * which fs.inotify.max_user_watches allows some thousands at least */
+#define LIMIT_WATCHED_DIRS 1024
 
 /* ---- HTTP/1.1 ---- */
 

@@ -32,6 +32,8 @@
     X(newfstatat)                                                                                  \
     X(pread64)                                                                                     \
     X(getdents64)                                                                                  \
+    X(inotify_add_watch)                                                                           \
+    X(inotify_rm_watch)                                                                            \
     X(memfd_create)                                                                                \
     X(write)
 
@@ -50,6 +52,7 @@ struct stats {
     uint64_t streams_refused; /* REFUSED_STREAM sent */
     uint64_t bodies_lost;     /* file maps that shrank while their bytes were being sent */
     uint64_t fetches;         /* times that something was waited for off the loop */
+    uint64_t changes;         /* events of directories that the kernel told of */
 
     /* bytes of response bodies, each counted once when it is handed to the output */
     uint64_t body_mapped; /* from a file map to the kernel or the cipher without a copy */

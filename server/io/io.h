@@ -244,7 +244,7 @@ static inline void io_ask(struct io_sock *s)
     s->io->backend->ask(s);
 }
 
-/* Send FIN; receiving goes on.  Nothing may be under way. */
+/* Send FIN; receiving goes on.  Nothing may be under way; to do it again changes nothing. */
 static inline void io_end_sending(struct io_sock *s)
 {
     s->io->backend->end_sending(s);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "helper.h"
@@ -14,6 +15,8 @@
 
 /* ms after which sockets that starve for memory are looked at again */
 #define STARVED_WAIT_MS 10
+/* by how much the end of a wait may be late; the kernel's own 50 us would double short ones */
+#define TIMER_SLACK_NS 1000UL
 
 /* ---- requests ---- */
 
@@ -23,12 +26,11 @@ static bool is_passing(int err)
     return err == EINTR || err == ETIME || err == EAGAIN || err == EBUSY || err == ENOMEM;
 }
 
-/* After a call: what was handed over refers to our memory no more (IORING_FEAT_SUBMIT_STABLE). */
-static void uring_note_call(struct uring *u, int rv)
+void uring_note_call(struct uring *u, int rv)
 {
     u->io.env.stats->calls.io_uring_enter++;
     WEIR_ASSERT(rv >= 0 || is_passing(-rv));
-    if (io_uring_sq_ready(&u->ring) == 0)
+    if (io_uring_sq_ready(&u->ring) == 0) /* and all was read (IORING_FEAT_SUBMIT_STABLE) */
         u->scratch_used = 0;
 }
 
@@ -138,29 +140,6 @@ static int uring_wait_ms(struct uring *u)
     return sooner(wait_ms, uring_leave_check(u));
 }
 
-/* Hand over all requests and wait for a completion: one call, or none if there is nothing to do. */
-static void uring_wait(struct uring *u, int wait_ms)
-{
-    struct io_uring *ring = &u->ring;
-    bool is_ready = io_uring_cq_ready(ring) > 0;
-    if (is_ready && io_uring_sq_ready(ring) == 0 && wait_ms != 0)
-        return;
-    int rv;
-    if (wait_ms == 0 || is_ready) {
-        rv = io_uring_submit_and_get_events(ring);
-    } else if (wait_ms == -1) {
-        rv = io_uring_submit_and_wait(ring, 1);
-    } else {
-        struct __kernel_timespec limit = {
-            .tv_sec = wait_ms / 1000,
-            .tv_nsec = (long long)(wait_ms % 1000) * 1000000,
-        };
-        struct io_uring_cqe *cqe;
-        rv = io_uring_submit_and_wait_timeout(ring, &cqe, 1, &limit, NULL);
-    }
-    uring_note_call(u, rv);
-}
-
 static void uring_dispatch(struct uring *u, const struct io_uring_cqe *cqe)
 {
     int res = cqe->res;
@@ -250,6 +229,8 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
     u->wake_fd = eventfd(0, EFD_CLOEXEC);
     u->leave_ms = LIMIT_WRITE_STALL_MS;
     list_init(&u->leaving);
+    uring_patience_init(&u->patience);
+    prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS); /* without it, waits last a little longer */
     enum weir_err err = helper_new(&u->io, &u->helper);
     if (err != WEIR_OK)
         goto fail;

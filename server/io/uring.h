@@ -4,7 +4,8 @@
  *     turn:  work off what waits ──▶ refill buffers ──▶ submit and wait ──▶ dispatch completions
  *
  * Requests are written during a turn and go to the kernel together at the next wait, in the order
- * in which they were written.  What a request refers to until the kernel has read it (lists of
+ * in which they were written.  When requests come quickly, a wait is for several of them
+ * (uring_patience.h).  What a request refers to until the kernel has read it (lists of
  * addresses, message heads) lies in the scratch memory of the turn.
  *
  * A connection is a direct descriptor: an entry of the ring's own file table and none of the
@@ -14,9 +15,9 @@
  *            there are none.  So no completion ever finds a socket that is gone.
  * Thread:    the one that made the ring, but for uring_wake().
  *
- * Files: uring.c has the turn and the table; uring_ring.c set-up and probe; uring_accept.c,
- * uring_recv.c, uring_send.c, uring_zc.c (with uring_fixed.c), uring_fetch.c and uring_close.c the
- * requests.
+ * Files: uring.c has the turn and the table; uring_wait.c the one call of a turn; uring_ring.c
+ * set-up and probe; uring_accept.c, uring_recv.c, uring_send.c, uring_zc.c (with uring_fixed.c),
+ * uring_fetch.c and uring_close.c the requests.
  */
 #ifndef IO_URING_H
 #define IO_URING_H
@@ -32,6 +33,7 @@
 #include "io.h"
 #include "sock_queue.h"
 #include "list.h"
+#include "uring_patience.h"
 
 #define URING_SQ_ENTRIES 1024
 /* completions that wait for us; the kernel keeps what does not fit (IORING_FEAT_NODROP) */
@@ -47,6 +49,8 @@
 /* registered buffers: the one that holds the pool's memory, and how many there are */
 #define URING_POOL_BUFFER 0
 #define URING_POOL_BUFFERS 1
+/* A send up to this length ends as it is handed over, for a socket has room for that. */
+#define URING_PROMPT_SEND_MAX ((size_t)16 * 1024)
 
 /* What a completion is of; in the low bits of its user_data, whose rest is an address. */
 enum uring_op {
@@ -77,6 +81,7 @@ enum uring_sock_flag {
     URING_FINISHES = 1 << 6,  /* a shutdown is with the kernel */
     URING_SENDS_ZC = 1 << 7,  /* large sends go by zero copy */
     URING_LEAVES = 1 << 8,    /* closed, but for pages that the kernel still sends from */
+    URING_HAS_FIN = 1 << 9,   /* io_end_sending() was called */
 };
 
 /* Features of the kernel that are not required; bits, so that tests can leave some unused. */
@@ -89,6 +94,7 @@ enum uring_feature {
     URING_HAS_FIXED = 1 << 5,         /* 6.0: such sends from registered buffers */
     URING_HAS_FIXED_LISTS = 1 << 6,   /* 6.15: and lists of addresses in one of these */
     URING_HAS_MADVISE = 1 << 7,       /* 5.6, but it may be filtered */
+    URING_HAS_RING_FD = 1 << 8,       /* 5.18: a call need not look the ring's descriptor up */
 };
 
 /* How far away a peer is. */
@@ -164,6 +170,9 @@ struct uring {
     int wake_fd;
     uint64_t wake_count;   /* where a read of wake_fd goes */
     uint32_t pending;      /* completions that the kernel owes the loop itself */
+    unsigned prompt_sends; /* written since the last wait, and will not wait for the peer */
+    size_t sock_count;     /* sockets of which on_closed() is to come */
+    struct uring_patience patience;
     uint32_t populating;   /* fetches that are with the kernel */
     struct helper *helper; /* Own: carries out the others */
     bool is_paused;        /* accepting */
@@ -208,6 +217,12 @@ void uring_sock_tag(struct io_sock *s, struct io_uring_sqe *sqe, enum uring_op o
 
 /* Cancel what has this op and pointer; nothing tells whether there was any. */
 void uring_cancel(struct uring *u, enum uring_op op, void *ptr);
+
+/* Hand over all requests and wait for completions: one call, or none if there is nothing to do. */
+void uring_wait(struct uring *u, int wait_ms);
+
+/* A call was made: what it handed over refers to our memory no more. */
+void uring_note_call(struct uring *u, int rv);
 
 /* Hand the requests over now. */
 void uring_submit(struct uring *u);

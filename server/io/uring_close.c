@@ -24,7 +24,8 @@
 
 enum weir_err uring_adopt(struct io *io, struct io_sock *s, int handle)
 {
-    const struct uring *u = uring_from(io);
+    struct uring *u = uring_from(io);
+    u->sock_count++;
     *s = (struct io_sock){.io = io, .handle = handle};
     bool is_wanted = io->env.zero_copy == IO_ZERO_COPY_ON && u->reach[handle] != URING_UNIX;
     if (io->env.zero_copy == IO_ZERO_COPY_AUTO) /* which cannot do without the report */
@@ -50,6 +51,7 @@ static void sock_disconnect(struct io_sock *s)
 
 static void sock_leave_table(struct io_sock *s)
 {
+    WEIR_ASSERT(s->handle >= 0); /* one less would close descriptor 0 */
     if (s->flags & URING_IS_RESET)
         sock_disconnect(s);
     struct io_uring_sqe *sqe = uring_request(uring_from(s->io));
@@ -146,6 +148,7 @@ void uring_sock_settle(struct io_sock *s)
     if ((s->flags & (URING_IS_CLOSED | SOCK_IN_QUEUE)) != URING_IS_CLOSED || s->pending > 0)
         return;
     uring_recv_forget(s);
+    uring_from(s->io)->sock_count--;
     s->io->env.events->on_closed(s);
 }
 

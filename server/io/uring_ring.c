@@ -238,7 +238,8 @@ enum weir_err uring_ring_open(struct io_uring *ring, unsigned without, unsigned 
         return err;
     }
     *features &= ~without;
-    io_uring_register_ring_fd(ring); /* saves a look-up per call; without, all works the same */
+    if ((without & URING_HAS_RING_FD) == 0 && io_uring_register_ring_fd(ring) == 1)
+        *features |= URING_HAS_RING_FD;
     return WEIR_OK;
 }
 

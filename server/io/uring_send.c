@@ -52,6 +52,8 @@ static void sock_send(struct io_sock *s)
         uring_sock_tag(s, sqe, URING_SEND, s);
     }
     sqe->flags |= IOSQE_FIXED_FILE;
+    if (zc == NULL && len <= URING_PROMPT_SEND_MAX)
+        uring_from(s->io)->prompt_sends++;
 }
 
 void uring_send(struct io_sock *s, struct weir_gather *g)
@@ -128,9 +130,11 @@ void uring_on_told(struct io_sock *s, int res)
 void uring_end_sending(struct io_sock *s)
 {
     WEIR_ASSERT(s->sending == NULL || (s->flags & URING_IS_CLOSED));
+    if (s->flags & URING_HAS_FIN)
+        return; /* a second one could be run when the entry is another socket's */
     struct io_uring_sqe *sqe = uring_request(uring_from(s->io));
     io_uring_prep_shutdown(sqe, s->handle, SHUT_WR);
     sqe->flags |= IOSQE_FIXED_FILE;
     uring_sock_tag(s, sqe, URING_FIN, s); /* fails only if the peer is gone: receiving tells */
-    s->flags |= URING_FINISHES;
+    s->flags |= URING_FINISHES | URING_HAS_FIN;
 }

@@ -24,6 +24,7 @@ enum {
     OPTION_AEAD,
     OPTION_TICKET_PERIOD,
     OPTION_CACHE_CONTROL,
+    OPTION_CONTENT_TYPE,
     OPTION_FALLBACK,
     OPTION_LIST,
     OPTION_NO_PRECOMPRESSED,
@@ -54,6 +55,8 @@ static const struct option_row rows[] = {
      "life of a ticket key; it is accepted for two such periods (default 3600)"},
     {"cache-control", OPTION_CACHE_CONTROL, "GLOB=VALUE",
      "cache-control of matching files; repeatable"},
+    {"content-type", OPTION_CONTENT_TYPE, "GLOB=TYPE",
+     "content-type of matching files, where the built-in table is to say another; repeatable"},
     {"fallback", OPTION_FALLBACK, "FILE",
      "page below DIR for paths without a file: a single-page application"},
     {"list", OPTION_LIST, NULL, "list directories that have no index.html"},
@@ -220,20 +223,40 @@ static bool is_field_value(const char *text)
     return true;
 }
 
-static enum config_outcome add_cache_rule(struct config *c, const char *text)
+/* GLOB=VALUE, for an option that is told by an example. */
+static enum config_outcome add_rule(struct config_rules *to, const char *option, const char *text,
+                                    const char *expected)
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL || equals == text)
-        return bad("cache-control", text, "expected GLOB=VALUE, as in '*.css=max-age=60'");
+        return bad(option, text, expected);
     if (!is_field_value(equals + 1))
-        return bad("cache-control", text, "the value has a character that no field may have");
-    if (c->cache_rule_count == CONFIG_CACHE_RULES_MAX)
-        return bad("cache-control", text, "there are too many rules already");
-    c->cache_rules[c->cache_rule_count++] = (struct cache_rule){
+        return bad(option, text, "the value has a character that no field may have");
+    if (to->count == CONFIG_RULES_MAX)
+        return bad(option, text, "there are too many rules already");
+    to->rules[to->count++] = (struct path_rule){
         .glob = {text, (size_t)(equals - text)},
         .value = {equals + 1, strlen(equals + 1)},
     };
     return CONFIG_RUN;
+}
+
+static enum config_outcome add_cache_rule(struct config *c, const char *text)
+{
+    return add_rule(&c->cache_rules, "cache-control", text,
+                    "expected GLOB=VALUE, as in '*.css=max-age=60'");
+}
+
+/* A file has a type, and one that several ranges of it can repeat. */
+static enum config_outcome add_type_rule(struct config *c, const char *text)
+{
+    static const char expected[] = "expected GLOB=TYPE, as in '*.ts=text/plain; charset=utf-8'";
+    const char *equals = strchr(text, '=');
+    const char *slash = equals == NULL ? NULL : strchr(equals, '/');
+    if (slash == NULL || slash == equals + 1 || slash[1] == '\0' ||
+        strlen(equals + 1) > CONFIG_TYPE_MAX)
+        return bad("content-type", text, expected);
+    return add_rule(&c->type_rules, "content-type", text, expected);
 }
 
 static enum config_outcome set_fallback(struct config *c, const char *text)
@@ -292,6 +315,7 @@ static enum config_outcome set_option(struct config *c, int code, const char *ar
     case OPTION_AEAD: return set_aead(c, arg);
     case OPTION_TICKET_PERIOD: return set_ticket_period(c, arg);
     case OPTION_CACHE_CONTROL: return add_cache_rule(c, arg);
+    case OPTION_CONTENT_TYPE: return add_type_rule(c, arg);
     case OPTION_FALLBACK: return set_fallback(c, arg);
     case OPTION_LIST: c->lists_directories = true; return CONFIG_RUN;
     case OPTION_NO_PRECOMPRESSED: c->ignores_siblings = true; return CONFIG_RUN;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cache_control.h"
+#include "rules.h"
 #include "choose.h"
 #include "io.h"
 #include "listener.h"
@@ -16,7 +16,10 @@
 
 #define CONFIG_LISTENERS_MAX 8
 #define CONFIG_WORKERS_MAX 256
-#define CONFIG_CACHE_RULES_MAX 64
+/* bytes of a media type; with its parameters few have more than 80 */
+#define CONFIG_TYPE_MAX 120
+/* of each kind */
+#define CONFIG_RULES_MAX 64
 #define CONFIG_FALLBACK_LEN 1024
 #define CONFIG_CACHE_SIZE_MAX ((size_t)512 << 20) /* half of a worker's memory */
 #define CONFIG_CACHE_FILES_MAX 1000000
@@ -28,6 +31,11 @@ struct config_listener {
     enum listener_speaks speaks;
 };
 
+struct config_rules {
+    struct path_rule rules[CONFIG_RULES_MAX];
+    size_t count;
+};
+
 struct config {
     const char *dir; /* Borrowed: argv or a literal */
     struct config_listener listeners[CONFIG_LISTENERS_MAX];
@@ -36,8 +44,8 @@ struct config {
     enum io_choice io;
     enum io_zero_copy zero_copy;
     struct tls_config tls;
-    struct cache_rule cache_rules[CONFIG_CACHE_RULES_MAX];
-    size_t cache_rule_count;
+    struct config_rules cache_rules;    /* of the field cache-control */
+    struct config_rules type_rules;     /* of the field content-type */
     char fallback[CONFIG_FALLBACK_LEN]; /* path from dir, with '/'; empty: none */
     size_t cache_size;                  /* bytes; 0: the default */
     size_t cache_files;                 /* 0: the default */

@@ -62,8 +62,8 @@ void stats_print(const struct stats_report *r, FILE *to)
         fprintf(to, "%s\"%dxx\":%" PRIu64, i > 2 ? "," : "", i, s->responses[i]);
     fprintf(to,
             "},\"streams\":{\"reset\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"lost\":%" PRIu64
-            "},\"fetches\":%" PRIu64 ",",
-            s->streams_reset, s->streams_refused, s->bodies_lost, s->fetches);
+            "},\"fetches\":%" PRIu64 ",\"changes\":%" PRIu64 ",",
+            s->streams_reset, s->streams_refused, s->bodies_lost, s->fetches, s->changes);
     fprintf(to, "\"body\":{\"mapped\":%" PRIu64 ",\"pooled\":%" PRIu64 ",\"copied\":%" PRIu64 "},",
             s->body_mapped, s->body_pooled, s->body_copied);
     fprintf(to, "\"bytes\":{\"sent\":%" PRIu64 ",\"received\":%" PRIu64 "},\"calls\":{",

@@ -7,13 +7,13 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import context  # noqa: F401 (sets the path)
-from weirbench import instructions, measure, openreport, plots, report
-from weirbench.workloads import Workload
+from weirbench import demands, details, instructions, measure, openreport, plots, report, sweep
+from weirbench.workloads import PROTOCOLS, SWEEP, Workload
 
 SMALL = Workload("h2c-1k-c10-m32", "h2c", "1k", connections=10, streams=32)
 NAMED = Workload("h2-full", "h2", "6b", connections=9, connects=9)
 UNCHANGED = Workload("h2c-304-c10-m32", "h2c", "304", connections=10, streams=32)
-BACK_ENDS = Workload("h2c-1k-c50-m1", "h2c", "1k", connections=50)
+BACK_ENDS = Workload("h2c-1k-c50-m1", "h2c", "1k", connections=50, variants=("epoll", "uring"))
 
 FACTS = {
     "started": "2026-01-02 03:04:05 +0000", "quick": False, "rounds": 3, "seconds": 1.0,
@@ -94,6 +94,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(saved["weir"]["samples"], [])
         self.assertNotIn("summary", saved["weir"])
         self.assertEqual(saved["h2o"]["summary"]["cpu_us"]["median"], 2)
+        self.assertIn("wrong bytes in the body", details.markdown(found))
 
     def test_numbers_are_short(self):
         for value, text in ((0.617, "0.62"), (12.34, "12.3"), (123.4, "123"), (45678, "45,678")):
@@ -101,20 +102,52 @@ class Tables(unittest.TestCase):
 
 
 class OpenLoop(unittest.TestCase):
-    def row(self, server, p99, share=0.8):
+    def row(self, server, p99, share=0.8, peer="nginx"):
         middle = {"p50": 10, "p90": 20, "p99": p99, "p99.9": 2 * p99}
-        return {"workload": "w", "peer": "nginx", "share": share, "rate": 1000, "server": server,
-                "rounds": [], "median": middle, "late_p99": 1, "client_share": 0.5,
-                "server_share": 0.4}
+        return {"workload": "w", "peer": peer, "share": share, "rate": 1000, "server": server,
+                "rounds": [{"latency_us": middle}] * 3, "median": middle, "late_p99": 1,
+                "client_share": 0.5, "server_share": 0.4}
 
-    def test_weir_is_held_against_the_peer_at_the_same_rate(self):
-        for ours, word in ((30, "1.00 met"), (31, "1.03 missed")):
+    def test_weir_is_held_against_the_best_of_the_others_at_the_same_rate(self):
+        for ours, word in ((30, "met"), (31, "missed")):
             found = results(SMALL)
-            found.open_loop = [self.row("weir", ours), self.row("nginx", 30),
+            found.open_loop = [self.row("weir", ours), self.row("nginx", 40), self.row("h2o", 30),
                                self.row("weir", 90, 0.5), self.row("nginx", 60, 0.5)]
-            rows = openreport.rows(found)
-            self.assertEqual([r[-1] for r in rows[1:]], [word, "", "1.50", ""])
+            (demand,) = demands.found(found)
+            self.assertEqual((demand.workload, demand.against, demand.verdict),
+                             ("w at 80% of nginx's peak", "h2o", word))
+            self.assertEqual([r[-1] for r in openreport.rows(found)[1:]],
+                             [f"{ours / 30:.2f}", "", "", "1.50", ""])
             self.assertEqual(set(openreport.plots(found)), {"latency-w.svg"})
+
+    def test_a_server_that_failed_is_an_error_and_no_rate(self):
+        found = results(SMALL)
+        found.open_loop = [{"workload": "w", "server": "h2o", "error": "no answer"}]
+        self.assertEqual(len(openreport.rows(found)), 1)
+        self.assertIn("constant rate w on h2o: no answer", report.table(found))
+
+
+class Sweeps(unittest.TestCase):
+    def test_there_is_a_matrix_of_what_was_swept_and_a_line_for_the_rest(self):
+        wide = Workload("h2c-1k-c1000-m4", "h2c", "1k", connections=1000, streams=4)
+        found = results(SMALL, *(cell(w, s, us, us, us) for w in (SMALL, wide)
+                                 for s, us in (("weir", 1), ("h2o", 2))), more=[wide])
+        head, *lines = sweep.rows(found, "h2c")
+        self.assertEqual([line[0] for line in lines], ["c10", "c1000"])
+        self.assertEqual(lines[1][head.index("1 KiB, m4")], "0.50 h2o")
+        self.assertEqual(lines[1][head.index("1 KiB, m32")], "")
+        self.assertEqual([w.name for w in found.listed()], [SMALL.name])
+        self.assertIn("0.50", "".join(xml.fromstring(sweep.plots(found)["sweep.svg"]).itertext()))
+
+    def test_the_usual_workloads_are_none(self):
+        found = results(SMALL, cell(SMALL, "weir", 1), cell(SMALL, "h2o", 2))
+        self.assertEqual(sweep.plots(found), {})
+
+    def test_it_asks_nothing_of_variants(self):
+        self.assertTrue(all(d.variants == () for w in SWEEP for d in w.demands))
+
+    def test_it_covers_every_number_of_connections_and_streams(self):
+        self.assertEqual(len(SWEEP), len(PROTOCOLS) * 3 * 5 * 4)
 
 
 class Instructions(unittest.TestCase):

@@ -81,6 +81,11 @@ def assert_refused(done, status, *words):
     (["--cache-control", "no value"], "no value"),
     (["--cache-control", "=max-age=1"], "=max-age=1"),
     (["--cache-control", "*.js=a\nb"], "character"),
+    (["--content-type", "*.ts"], "*.ts"),
+    (["--content-type", "*.ts=video"], "video"),
+    (["--content-type", "*.ts=/x"], "GLOB=TYPE"),
+    (["--content-type", "*.ts=text/\n"], "character"),
+    (["--content-type", "*.ts=a/" + "b" * 200], "GLOB=TYPE"),
     (["--fallback", ""], "--fallback"),
     (["--fallback", "/" + "x" * 1024], "--fallback"),
     (["--cache-size", "0"], "0"),
@@ -193,7 +198,7 @@ def test_help_names_every_option(weir, option):
 
     assert (done.returncode, done.stderr) == (0, "")
     for name in ("-l", "--listen", "-w", "--workers", "--io", "--no-pin", "--check", "--stats",
-                 "--version", "--help", "DIR", "--cache-control", "--fallback", "--list",
+                 "--version", "--help", "DIR", "--cache-control", "--content-type", "--fallback", "--list",
                  "--no-precompressed", "--cache-size", "--cache-files", "--server",
                  ",h2", ",http/1.1"):
         assert name in done.stdout

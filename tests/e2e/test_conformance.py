@@ -7,6 +7,7 @@ import pytest
 
 from conformance import (caching, conditions, encodings, failures, pages, paths, ranges, types,
                          validators)
+from conformance.complaints import COMPLAINTS
 from conformance.row import Not, complaint_about
 from conformance.sites import SITES, TAGS, Site
 from harness import frames
@@ -174,6 +175,12 @@ def test_the_table_is_large_enough_and_each_row_has_its_title():
     for chapter in CHAPTERS:
         titles = [(row.site, row.title) for row in chapter.ROWS]
         assert len(set(titles)) == len(titles), [t for t in titles if titles.count(t) > 1]
+
+
+@pytest.mark.parametrize("complaint", COMPLAINTS)
+def test_each_complaint_has_its_rows(complaint):
+    there = {(row.site, row.title) for row in ROWS}
+    assert [named for named in COMPLAINTS[complaint] if named not in there] == []
 
 
 def ids(rows):

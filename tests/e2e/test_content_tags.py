@@ -13,8 +13,9 @@ from harness.slow_disk import READ, SlowDisk
 from harness.tree import MIB, content
 from harness.wire import PATIENCE, Wire
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/fuse"),
-                                reason="mounting a file system is not permitted here")
+pytestmark = [pytest.mark.h2c_only,
+              pytest.mark.skipif(os.geteuid() != 0 or not os.path.exists("/dev/fuse"),
+                                 reason="mounting a file system is not permitted here")]
 
 BIG = content(20 * MIB + 5, seed=1)  # several pieces
 SMALL = content(3 * MIB, seed=2)  # one piece

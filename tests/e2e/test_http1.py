@@ -247,6 +247,21 @@ def test_wrong_framing_is_refused_and_nothing_behind_it_is_taken(server, status,
 
 
 @pytest.mark.parametrize("status, blob", [
+    (414, head(method="HEAD", path="/" + "x" * 9000)),
+    (431, head("X-A: " + "b" * 9000, method="HEAD")),
+    (400, head("Host: localhost", method="HEAD")),
+], ids=["path", "field", "hosts"])
+@pytest.mark.parametrize("step", [100, 100_000])
+def test_no_content_follows_what_refuses_a_head(line, status, blob, step):
+    for at in range(0, len(blob), step):
+        line.send(blob[at:at + step])
+
+    got, fields, _ = line.read(has_body=False)
+    assert got == status and int(dict(fields)["content-length"]) > 0
+    assert line.read() is None
+
+
+@pytest.mark.parametrize("status, blob", [
     (417, head("Expect: 200-ok", "Accept: application/json", "Content-Length: 5") + b"hello"),
     (413, head("Content-Length: 5000000", "Accept: application/json")),
     (400, head("Accept: application/json", "Host: localhost", method="GET")),

@@ -13,6 +13,8 @@ from harness.frames import Error, Setting
 from harness.tree import MIB, content
 from harness.wire import PATIENCE, Wire
 
+pytestmark = pytest.mark.h2c_only
+
 NOBODY = 65534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
 

@@ -113,6 +113,24 @@ def test_a_directory_that_waits_holds_up_nobody(slow, disk, name, what):
         assert line.read()[0] == 200
 
 
+def test_lists_that_wait_are_bounded(slow, disk):
+    """Each of these is another list; whoever comes too late is told at once."""
+    disk.hold("", READDIR)
+    with Wire.connect(slow) as wire, Wire.connect(slow) as other, Wire.connect(slow) as late:
+        waiting = [(w, w.request(f"/?page={page}"))
+                   for w, first in ((wire, 1), (other, 101)) for page in range(first, first + 100)]
+        disk.wait_for("", READDIR)
+        wire.ping()
+        other.ping()
+        response = late.get("/?page=201")
+        assert (response.status, response.get("retry-after")) == (503, "1")
+        same = late.request("/?page=200")
+        check_hot(slow, late)
+        disk.release("", READDIR)
+        assert [w.response(stream).status for w, stream in waiting] == [200] + [404] * 199
+        assert late.response(same).status == 404
+
+
 def test_streams_that_are_reset_while_their_list_is_made(slow, disk):
     disk.hold("", READDIR)
     with Wire.connect(slow) as wire:

@@ -84,6 +84,7 @@ def test_h2load(start, tree, options):
 # ---- openssl s_client ----
 
 
+@pytest.mark.row("T16")
 @pytest.mark.parametrize("options, said", [
     (["-alpn", "h2"], "ALPN protocol: h2"), (["-alpn", "http/1.1"], "ALPN protocol: http/1.1"),
     (["-alpn", "http/1.1,h2"], "ALPN protocol: h2"), ([], "No ALPN negotiated")])
@@ -115,6 +116,8 @@ def test_s_client_is_asked_for_another_group(server, tree):
         assert client.end().count(", ClientHello") == 2
 
 
+@pytest.mark.row("T16")
+@pytest.mark.row("T18")
 @pytest.mark.parametrize("options, alert", [
     (["-tls1_2"], "tlsv1 alert protocol version"),
     (["-alpn", "ftp"], "tlsv1 alert no application protocol"),
@@ -178,6 +181,7 @@ def is_resumed(server, tree, session, *options):
     return "\nReused, TLSv1.3" in said
 
 
+@pytest.mark.row("T15")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("suite", SUITES)
 def test_tickets_are_taken_by_every_worker(start, tree, tmp_path, suite, engine):
@@ -198,6 +202,7 @@ def test_a_ticket_may_be_used_with_another_protocol(server, tree, tmp_path):
     assert is_resumed(server, tree, session)
 
 
+@pytest.mark.row("T15")
 def test_a_ticket_for_another_name_means_a_full_handshake(server, tree, tmp_path):
     session = tmp_path / "session"
     first_visit(server, session, "-servername", "a.example")
@@ -209,6 +214,7 @@ def test_a_ticket_for_another_name_means_a_full_handshake(server, tree, tmp_path
     assert server.stats["tls"] | {"handshakes": 4, "resumed": 1} == server.stats["tls"]
 
 
+@pytest.mark.row("T15")
 def test_a_ticket_of_another_server_is_not_taken(start, tree, tmp_path):
     session = tmp_path / "session"
     first_visit(start(tree.root), session)
@@ -260,6 +266,7 @@ class Visits:
         return found if now == second == self()[1] else None
 
 
+@pytest.mark.row("T15")
 def test_a_ticket_outlives_one_change_of_keys_and_not_two(start, tree):
     """Whichever worker it comes to.  A machine that stalls in the wrong second tries again."""
     visits = Visits(start(tree.root, "--ticket-period", "1", workers=2))

@@ -42,6 +42,7 @@ def trap(tmp_path):
     (site / "index.html").write_bytes(b"inside\n")
     (site / "sub" / "file.txt").write_bytes(b"inside\n")
     (site / "link-inside").symlink_to("sub/file.txt")
+    (site / "link-inside-absolute").symlink_to(site / "sub" / "file.txt")
     for place in (tmp_path, tmp_path / "outer", tmp_path / "outer" / "site-secret"):
         place.mkdir(exist_ok=True)
         (place / "secret.txt").write_bytes(SECRET)
@@ -126,6 +127,7 @@ def test_no_link_leads_out(start, trap, path):
 def test_a_link_within_the_directory_is_followed(start, trap):
     with Wire.connect(start(trap)) as wire:
         assert wire.get("/link-inside").body == b"inside\n"
+        assert wire.get("/link-inside-absolute").body == b"inside\n"
 
 
 @pytest.mark.parametrize("path", ["/../secret.txt", "/sub/../../secret.txt", "/%2e%2e/secret.txt",

@@ -34,6 +34,7 @@ LIBRARIES = {
     "brotli/": "server/http/files",
     "zlib.h": "server/http/files",
     "zstd.h": "server/http/files",
+    "zstd_errors.h": "server/http/files",
     "liburing.h": "server/io",
     "sys/epoll.h": "server/io",
 }

@@ -58,7 +58,7 @@ static int by_kernel(const char *path, struct stat *st)
 
 static int by_walk(const char *path, struct stat *st)
 {
-    return outcome(beneath_open(root, path, FLAGS, &fake.stats), st);
+    return outcome(beneath_open(root, NULL, path, FLAGS, &fake.stats), st);
 }
 
 static void assert_same(const char *path)
@@ -167,6 +167,53 @@ static void forty_links_are_followed_and_no_more(void **state)
 
     assert_int_equal(by_walk("40", &st), 0);
     assert_int_equal(by_walk("41", &st), ELOOP);
+}
+
+/* The errno of a walk that knows the directory's path; *st shows what was opened. */
+static int by_walk_from(const char *root_path, const char *path, struct stat *st)
+{
+    return outcome(beneath_open(root, root_path, path, FLAGS, &fake.stats), st);
+}
+
+static void absolute_links_that_come_back_are_followed(void **state)
+{
+    (void)state;
+    char path[PATH_MAX];
+    struct stat want;
+    struct stat got;
+    fake_mkdir(&fake, "a");
+    fake_mkdir(&fake, "a/b");
+    fake_put(&fake, "a/b/c", "inside");
+    static const struct {
+        const char *link;
+        const char *below; /* its target, behind the path of the root */
+        const char *path;
+        int err;
+        const char *leads; /* to this name below the root */
+    } rows[] = {
+        {"file", "/a/b/c", "file", 0, "a/b/c"},
+        {"slashes", "//a///b/c", "slashes", 0, "a/b/c"},
+        {"directory", "/a/b", "directory/c", 0, "a/b/c"},
+        {"a/deeper", "/a/b/", "a/deeper/c", 0, "a/b/c"},
+        {"root", "", "root/a/b/c", 0, "a/b/c"},
+        {"whole", "", "whole", 0, "."},
+        {"up", "/a/../a/b/c", "up", 0, "a/b/c"},
+        {"chain", "/file", "chain", 0, "a/b/c"},
+        {"out", "/../secret", "out", EXDEV, NULL},
+        {"beside", "-secret", "beside", EXDEV, NULL},
+        {"gone", "/none", "gone", ENOENT, NULL},
+        {"self", "/self", "self", ELOOP, NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(path, sizeof(path), "%s%s", fake.dir, rows[i].below);
+        fake_symlink(&fake, path, rows[i].link);
+        assert_int_equal(by_walk_from(fake.dir, rows[i].path, &got), rows[i].err);
+        assert_int_equal(by_walk(rows[i].path, &want), EXDEV); /* it does not know its path */
+        if (rows[i].err != 0)
+            continue;
+        assert_int_equal(by_walk(rows[i].leads, &want), 0);
+        assert_int_equal(got.st_ino, want.st_ino);
+    }
 }
 
 static void what_is_too_long_is_refused(void **state)
@@ -344,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_path_leads_where_it_should_and_never_out),
         CASE(forty_links_are_followed_and_no_more),
+        CASE(absolute_links_that_come_back_are_followed),
         CASE(what_is_too_long_is_refused),
         CASE(links_cannot_blow_a_path_up),
         CASE(in_random_trees_both_ways_agree),

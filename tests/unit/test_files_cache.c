@@ -176,6 +176,30 @@ static void a_file_in_demand_stays_while_others_pass_through(void **state)
     fake_deinit(&fake);
 }
 
+/* With a queue of all, each would have gone just before it is asked for again. */
+static void of_a_set_that_is_too_large_some_is_kept(void **state)
+{
+    (void)state;
+    fake_init(&fake);
+    for (size_t i = 0; i < NAMES; i++) {
+        char target[16];
+        target_of(i, target);
+        fake_put(&fake, target + 1, target);
+    }
+    fake_open(&fake, (struct files_config){.cached_bytes = 12000}); /* some 9 of the files */
+    uint64_t opened = 0;
+    for (size_t i = 0; i < 40 * NAMES; i++) {
+        char target[16];
+        target_of(i, target);
+        if (i == 20 * NAMES)
+            opened = fake.stats.calls.close;
+        fake_get(&fake, target);
+        assert_body(&fake, target);
+    }
+    assert_in_range(fake.stats.calls.close - opened, 20 * NAMES / 2, 20 * NAMES * 3 / 4);
+    fake_deinit(&fake);
+}
+
 /* The least memory and descriptors that are held once many files were asked for. */
 static void what_is_kept_stays_within_its_bounds(void **state)
 {
@@ -250,6 +274,7 @@ int main(void)
         cmocka_unit_test(random_changes_show_whole_versions_in_time),
         cmocka_unit_test(an_edit_in_place_shows_after_the_time_of_freshness),
         cmocka_unit_test(an_unchanged_file_is_looked_at_and_kept),
+        cmocka_unit_test(of_a_set_that_is_too_large_some_is_kept),
         cmocka_unit_test(what_is_kept_stays_within_its_bounds),
         cmocka_unit_test(a_file_in_demand_stays_while_others_pass_through),
         cmocka_unit_test(a_memo_saves_the_lookup_until_it_could_be_wrong),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cache_control.h"
+#include "mime.h"
 #include "glob.h"
 #include "text.h"
 
@@ -137,11 +138,16 @@ static const struct {
     {"/a.htm", ASK},
 };
 
+static struct weir_str value_of(const char *path, struct path_rules rules)
+{
+    return cache_control_of(str(path), mime_find(str(path))->type, rules);
+}
+
 static void the_kind_of_file_decides_how_long_it_keeps(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct weir_str got = cache_control_of(str(rows[i].path), NULL, 0);
+        struct weir_str got = value_of(rows[i].path, (struct path_rules){0});
         if (!weir_str_eq(got, str(rows[i].want)))
             fail_msg("%s: %.*s", rows[i].path, (int)got.len, got.ptr);
     }
@@ -150,16 +156,17 @@ static void the_kind_of_file_decides_how_long_it_keeps(void **state)
 static void the_first_rule_of_the_operator_comes_before_all(void **state)
 {
     (void)state;
-    static const struct cache_rule rules[] = {
+    static const struct path_rule list[] = {
         {WEIR_STR_INIT("/private/**"), WEIR_STR_INIT("no-store")},
         {WEIR_STR_INIT("*.html"), WEIR_STR_INIT("max-age=60")},
         {WEIR_STR_INIT("*.txt"), WEIR_STR_INIT("")},
     };
+    const struct path_rules rules = {list, sizeof(list) / sizeof(list[0])};
 
-    assert_true(weir_str_eq(cache_control_of(str("/private/a.html"), rules, 3), str("no-store")));
-    assert_true(weir_str_eq(cache_control_of(str("/a.html"), rules, 3), str("max-age=60")));
-    assert_int_equal(cache_control_of(str("/a.txt"), rules, 3).len, 0);
-    assert_true(weir_str_eq(cache_control_of(str("/a.js"), rules, 3), str(CHECK)));
+    assert_true(weir_str_eq(value_of("/private/a.html", rules), str("no-store")));
+    assert_true(weir_str_eq(value_of("/a.html", rules), str("max-age=60")));
+    assert_int_equal(value_of("/a.txt", rules).len, 0);
+    assert_true(weir_str_eq(value_of("/a.js", rules), str(CHECK)));
 }
 
 int main(void)

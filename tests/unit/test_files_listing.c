@@ -25,7 +25,8 @@ static int setup(void **state)
     fake_put(&fake, "d/b.txt", "12345");
     fake_put(&fake, "d/a <&>\"'.txt", "x");
     fake_put(&fake, "d/.hidden", "SECRET");
-    fake_put(&fake, "d/bad\xff\\name", "");
+    fake_put(&fake, "d/hidden\\from.txt", "no path leads to it");
+    fake_put(&fake, "d/bad\xff\nname", "");
     fake_mkdir(&fake, "d/sub");
     fake_symlink(&fake, "/etc/passwd", "d/link");
     fake_mkdir(&fake, "with");
@@ -33,7 +34,7 @@ static int setup(void **state)
     fake_mkdir(&fake, ".git");
     stamp("d/b.txt");
     stamp("d/a <&>\"'.txt");
-    stamp("d/bad\xff\\name");
+    stamp("d/bad\xff\nname");
     stamp("d/sub");
     fake_open(&fake, (struct files_config){.server = WEIR_STR("weir"), .lists_directories = true});
     return 0;
@@ -60,7 +61,7 @@ static void a_page_names_what_may_be_seen_in_order(void **state)
         "<a href=\"../\">",
         "<a href=\"./a%20%3C&#38;%3E%22&#39;.txt\">a &#60;&#38;&#62;&#34;&#39;.txt</a><td>1",
         "<a href=\"./b.txt\">b.txt</a><td>5<td>Sun, 06 Nov 1994 08:49:37 GMT",
-        "<a href=\"./bad%FF%5Cname\">bad\xef\xbf\xbd\\name</a>",
+        "<a href=\"./bad%FF%0Aname\">bad\xef\xbf\xbd\xef\xbf\xbdname</a>",
         "<a href=\"./link\">link</a>",
         "<a href=\"./sub/\">sub/</a>",
     };
@@ -87,15 +88,20 @@ static void programs_get_json(void **state)
     assert_int_equal(fake_get(&fake, "/d/")->status, 200);
 
     assert_field(&fake, "content-type", "application/json");
-    char *sub = strstr(fake.answer.body, "{\"name\":\"sub\",\"type\":\"directory\",\"size\":0");
+    char *sub = strstr(fake.answer.body,
+                       "{\"name\":\"sub\",\"href\":\"./sub/\",\"type\":\"directory\",\"size\":0");
     assert_non_null(sub);
     *sub = '\0';
     assert_string_equal(
         fake.answer.body,
         "{\"path\":\"/d/\",\"page\":1,\"pages\":1,\"complete\":true,\"entries\":[\n"
-        "{\"name\":\"a <&>\\u0022'.txt\",\"type\":\"file\",\"size\":1,\"modified\":784111777},\n"
-        "{\"name\":\"b.txt\",\"type\":\"file\",\"size\":5,\"modified\":784111777},\n"
-        "{\"name\":\"bad\xef\xbf\xbd\\u005cname\",\"type\":\"file\",\"size\":0,"
+        "{\"name\":\"a "
+        "<&>\\u0022'.txt\",\"href\":\"./"
+        "a%20%3C&%3E%22'.txt\",\"type\":\"file\",\"size\":1,\"modified\":784111777},\n"
+        "{\"name\":\"b.txt\",\"href\":\"./"
+        "b.txt\",\"type\":\"file\",\"size\":5,\"modified\":784111777},\n"
+        "{\"name\":\"bad\xef\xbf\xbd\\u000aname\",\"href\":\"./"
+        "bad%FF%0Aname\",\"type\":\"file\",\"size\":0,"
         "\"modified\":784111777},\n");
 }
 
@@ -163,6 +169,19 @@ static void long_listings_come_in_pages(void **state)
     assert_null(strstr(fake.answer.body, ">f00999<"));
     assert_non_null(strstr(fake.answer.body, "\"?page=1\""));
     assert_null(strstr(fake.answer.body, "\"?page=3\""));
+    static const char *const second[] = {"/long/?page=2", "/long/?page=2&page=1",
+                                         "/long/?sort=size&page=2", "/long/?page=02&x",
+                                         "/long/?&&page=2&"};
+    for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++) {
+        assert_int_equal(fake_get(&fake, second[i])->status, 200);
+        assert_non_null(strstr(fake.answer.body, ">f01004<"));
+    }
+    static const char *const first[] = {"/long/?", "/long/?xpage=2", "/long/?page",
+                                        "/long/?a=page=2"};
+    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+        assert_int_equal(fake_get(&fake, first[i])->status, 200);
+        assert_non_null(strstr(fake.answer.body, ">f00000<"));
+    }
     static const char *const none[] = {"/long/?page=3", "/long/?page=0",
                                        "/long/?page=", "/long/?page=x",
                                        "/long/?page=99999999999999999999"};

@@ -2,6 +2,9 @@
 #include "files_fake.h"
 
 #include "internal/limits.h"
+#include "resource.h"
+#include "root.h"
+#include "window.h"
 
 #define MTIME_S 1600000000
 
@@ -295,6 +298,7 @@ static void made_originals_have_a_bound_of_their_own(void **state)
         char name[32];
         snprintf(name, sizeof(name), "/large%d.txt", i);
         put_gzip_of_as(name + 1, MADE_LEN);
+        fake.clock.now_ms++; /* what the kernel tells of it is heard */
         assert_int_equal(fake_get(&fake, name)->status, 200);
         assert_int_equal(fake.answer.body_read, MADE_LEN);
         assert_int_equal(fake.answer.body[fake.answer.body_read - 1], 'a');
@@ -362,7 +366,7 @@ static void what_is_not_what_its_name_says_is_a_500(void **state)
     assert_int_equal(fake_get(&fake, "/cut.txt")->status, 500);
 }
 
-#define ZSTD_BLOCKS_MAX (LIMIT_DECODED_LEN / (128 * 1024))
+#define ZSTD_BLOCKS_MAX (LIMIT_DECODED_LEN / ((uint64_t)128 * 1024))
 
 /*
  * A zstd file (RFC 8878 3.1.1) with a window of 2^window_log bytes and so many blocks that each say
@@ -405,6 +409,26 @@ static void a_zstd_file_cannot_ask_for_much(void **state)
     assert_made("/huge-window.txt", 0);
 }
 
+static void originals_that_are_sent_and_kept_have_a_bound_together(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[10] = {0};
+    struct stats stats = {0};
+    struct root root = {.fd = -1, .stats = &stats};
+    struct windows windows = {.mem = fake.mem, .decoded_len = LIMIT_DECODED_BYTES - 9};
+    const struct file_env env = {.mem = fake.mem, .root = &root, .windows = &windows};
+    struct found found = {.fd = -1, .bytes = bytes, .st = {.st_size = sizeof(bytes)}};
+    struct resource r = {.path = "/x.txt"};
+
+    assert_int_equal(resource_add_original(&r, &env, &found), 503);
+    assert_int_equal(r.decode_status, 0); /* it may be tried again */
+    windows.decoded_len--;
+    assert_int_equal(resource_add_original(&r, &env, &found), 0);
+    assert_int_equal(windows.decoded_len, LIMIT_DECODED_BYTES);
+    resource_close(&r);
+    assert_int_equal(windows.decoded_len, LIMIT_DECODED_BYTES - 10);
+}
+
 static void siblings_can_be_switched_off(void **state)
 {
     (void)state;
@@ -434,6 +458,7 @@ int main(void)
         CASE(a_made_original_lasts_as_long_as_its_sibling),
         CASE(what_is_not_what_its_name_says_is_a_500),
         CASE(a_zstd_file_cannot_ask_for_much),
+        CASE(originals_that_are_sent_and_kept_have_a_bound_together),
         CASE(siblings_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

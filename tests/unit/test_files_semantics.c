@@ -21,7 +21,7 @@ static void put_dated(const char *name, const char *text, time_t mtime_s)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static const struct cache_rule rules[] = {
+static const struct path_rule rules[] = {
     {WEIR_STR_INIT("/pinned/**"), WEIR_STR_INIT("max-age=60")},
 };
 
@@ -49,8 +49,7 @@ static int setup(void **state)
     put_dated(".env", "SECRET", MTIME_S);
     fake_mkdir(&fake, ".well-known");
     put_dated(".well-known/security.txt", "Contact:", MTIME_S);
-    fake_open(&fake, (struct files_config){
-                         .server = WEIR_STR("weir"), .cache_rules = rules, .cache_rule_count = 1});
+    fake_open(&fake, (struct files_config){.server = WEIR_STR("weir"), .cache_rules = {rules, 1}});
     fake_get(&fake, "/a.txt");
     struct weir_str tag = fake_field(&fake, "etag");
     snprintf(etag, sizeof(etag), "%.*s", (int)tag.len, tag.ptr);

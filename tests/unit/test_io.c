@@ -393,6 +393,8 @@ static void closing_one_leaves_the_next_alone(void **state)
         io_end_sending(&s->sock);
         if (i % 2 == 0)
             io_turn(loop.io);
+        if (i % 5 == 0)
+            io_end_sending(&s->sock);
         side_close(s, i % 3 == 0);
 
         struct side *next;

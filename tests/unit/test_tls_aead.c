@@ -127,6 +127,7 @@ static void engines_agree_with_published_vectors(void **state)
     }
 }
 
+/* Attack T2. */
 static void what_is_shorter_than_a_tag_is_never_opened(void **state)
 {
     (void)state;

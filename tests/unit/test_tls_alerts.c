@@ -52,6 +52,7 @@ struct content_case {
     size_t len;
 };
 
+/* Attacks T4, T6-T11. */
 static void content_that_must_not_come_is_answered_by_its_alert(void **state)
 {
     (void)state;
@@ -104,6 +105,7 @@ static void content_that_must_not_come_is_answered_by_its_alert(void **state)
     }
 }
 
+/* Attacks T1, T2, T10. */
 static void heads_that_cannot_be_right_are_answered_at_once(void **state)
 {
     (void)state;
@@ -138,6 +140,7 @@ static void heads_that_cannot_be_right_are_answered_at_once(void **state)
     }
 }
 
+/* Attack T3. */
 static void any_wrong_bit_is_a_bad_record_mac(void **state)
 {
     (void)state;
@@ -166,6 +169,7 @@ static void any_wrong_bit_is_a_bad_record_mac(void **state)
     }
 }
 
+/* Attack T3. */
 static void a_wrong_tag_fails_the_connection(void **state)
 {
     (void)state;
@@ -197,6 +201,7 @@ static void a_replayed_record_is_a_bad_record_mac(void **state)
     peer_deinit(&p);
 }
 
+/* Attack T4. */
 static void padding_is_dropped_and_counts_against_the_length(void **state)
 {
     (void)state;
@@ -229,6 +234,7 @@ static void padding_is_dropped_and_counts_against_the_length(void **state)
     }
 }
 
+/* Attack T4. */
 static void zeros_without_a_type_are_unexpected(void **state)
 {
     (void)state;
@@ -245,6 +251,7 @@ static void zeros_without_a_type_are_unexpected(void **state)
     }
 }
 
+/* Attack T7. */
 static void a_record_between_parts_of_a_message_is_unexpected(void **state)
 {
     (void)state;
@@ -274,6 +281,7 @@ static enum weir_err send_many(struct peer *p, size_t count, uint8_t type, const
     return p->fed;
 }
 
+/* Attacks T6, T8, T9. */
 static void floods_are_unexpected_and_data_starts_the_count_anew(void **state)
 {
     (void)state;
@@ -307,6 +315,7 @@ static void floods_are_unexpected_and_data_starts_the_count_anew(void **state)
     }
 }
 
+/* Attack T9. */
 static void a_fatal_alert_ends_everything_without_a_word(void **state)
 {
     (void)state;

@@ -48,6 +48,7 @@ static void close_notify_of_the_peer_ends_its_direction_alone(void **state)
     peer_deinit(&p);
 }
 
+/* Attack T13. */
 static void a_cut_connection_is_told_from_a_closed_one(void **state)
 {
     (void)state;

@@ -42,8 +42,8 @@ static void a_handshake_may_come_in_pieces_of_any_length(void **state)
 }
 
 /*
- * The record log: every protected record that left, in order.  Each opens under the number that
- * is one above the last, so no number was used twice, by OpenSSL or by us.
+ * Attack T12.  The record log: every protected record that left, in order.  Each opens under the
+ * number that is one above the last, so no number was used twice, by OpenSSL or by us.
  */
 static void no_nonce_is_used_twice(void **state)
 {

@@ -75,6 +75,7 @@ static void any_group_of_ours_will_do(void **state)
     }
 }
 
+/* Attack T16. */
 static void alpn_prefers_h2_and_defaults_to_http1(void **state)
 {
     (void)state;
@@ -102,6 +103,7 @@ static void alpn_prefers_h2_and_defaults_to_http1(void **state)
     }
 }
 
+/* Attacks T16, T18. */
 static void clients_that_do_not_fit_are_told_why(void **state)
 {
     (void)state;
@@ -164,6 +166,7 @@ static void what_is_not_tls_is_refused_by_its_first_bytes(void **state)
     }
 }
 
+/* Attack T17. */
 static void a_hello_that_never_ends_meets_a_limit(void **state)
 {
     (void)state;
@@ -198,6 +201,7 @@ static void a_client_that_gives_up_gets_no_answer(void **state)
     peer_deinit(&p);
 }
 
+/* Attack T12. */
 static void a_request_behind_the_finished_is_not_lost(void **state)
 {
     (void)state;
@@ -275,6 +279,7 @@ static bool is_resumed(SSL_SESSION *session, const char *sni, int64_t date_s)
     return resumed;
 }
 
+/* Attack T15. */
 static void a_ticket_is_good_for_this_period_and_the_next(void **state)
 {
     (void)state;
@@ -290,6 +295,7 @@ static void a_ticket_is_good_for_this_period_and_the_next(void **state)
     SSL_SESSION_free(session);
 }
 
+/* Attack T15. */
 static void a_ticket_is_good_for_its_name_alone(void **state)
 {
     (void)state;
@@ -322,6 +328,7 @@ static void a_ticket_of_another_process_means_a_full_handshake(void **state)
     SSL_SESSION_free(session);
 }
 
+/* Attack T14. */
 static void early_data_is_skipped(void **state)
 {
     (void)state;
@@ -346,6 +353,29 @@ static void early_data_is_skipped(void **state)
     SSL_SESSION_free(session);
 }
 
+/* Attack T14.  A record more than a client may send before it has an answer is one too many. */
+static void early_data_is_skipped_to_a_limit(void **state)
+{
+    (void)state;
+    struct peer p;
+    static const uint8_t early[20000];
+    SSL_SESSION *session = ticket_for("localhost", 500000 * TLS_TICKET_PERIOD_S);
+    assert_int_equal(SSL_SESSION_set_max_early_data(session, sizeof(early)), 1);
+    peer_init(&p, peer_contexts[0],
+              &(struct peer_config){.alpn = ALPN_H2, .sni = "localhost", .session = session});
+    p.clock.date_s = 500000 * TLS_TICKET_PERIOD_S;
+    size_t written;
+
+    assert_int_equal(SSL_write_early_data(p.ssl, early, sizeof(early), &written), 1);
+    peer_pump(&p);
+
+    assert_int_equal(p.fed, WEIR_PROTO);
+    assert_false(tls_conn_is_open(p.conn));
+    assert_string_equal(tls_conn_fault(p.conn), "too much early data");
+    peer_deinit(&p);
+    SSL_SESSION_free(session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_ticket_is_good_for_its_name_alone),
         cmocka_unit_test(a_ticket_of_another_process_means_a_full_handshake),
         cmocka_unit_test(early_data_is_skipped),
+        cmocka_unit_test(early_data_is_skipped_to_a_limit),
     };
     return cmocka_run_group_tests(tests, peer_make_contexts, peer_free_contexts);
 }

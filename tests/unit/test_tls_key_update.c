@@ -31,6 +31,7 @@ static void keys_change_both_ways_again_and_again(void **state)
     }
 }
 
+/* Attack T6. */
 static void many_requests_for_new_keys_get_one_reply(void **state)
 {
     (void)state;
@@ -79,6 +80,7 @@ static void a_key_update_may_come_byte_by_byte(void **state)
     peer_deinit(&p);
 }
 
+/* Attack T5. */
 static void a_key_is_replaced_before_it_has_sealed_too_much(void **state)
 {
     (void)state;

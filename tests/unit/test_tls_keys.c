@@ -146,6 +146,7 @@ static void records_agree_with_rfc_8448(void **state)
     mem_free(mem);
 }
 
+/* Attack T12. */
 static void keys_are_wiped_when_they_are_dropped(void **state)
 {
     (void)state;

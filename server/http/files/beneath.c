@@ -29,10 +29,11 @@
 #define TEXT_MAX ((size_t)4 * PATH_MAX)
 
 struct walk {
-    int root_fd; /* Borrowed */
-    int dir_fd;  /* where the walk is; Own, unless it is root_fd */
-    int flags;   /* of the open at the end */
-    int found;   /* what that open gave; -1: not there yet */
+    int root_fd;           /* Borrowed */
+    const char *root_path; /* Borrowed: see beneath_open() */
+    int dir_fd;            /* where the walk is; Own, unless it is root_fd */
+    int flags;             /* of the open at the end */
+    int found;             /* what that open gave; -1: not there yet */
     unsigned hops;
     struct stats *stats;
     char *next;          /* in text: what is left of the path */
@@ -132,11 +133,33 @@ static int walk_up(struct walk *w)
     return walk_again(w, len);
 }
 
+/* Leave out of an absolute link what leads to the root.  False: it does not lead there. */
+static bool walk_cut_root(const struct walk *w, const char **target, size_t *len)
+{
+    if (w->root_path == NULL)
+        return false;
+    size_t root_len = strlen(w->root_path);
+    if (*len < root_len || memcmp(*target, w->root_path, root_len) != 0 ||
+        (*len > root_len && (*target)[root_len] != '/'))
+        return false;
+    *target += root_len;
+    *len -= root_len;
+    return true;
+}
+
 /* Put what a link holds in front of the rest. */
 static int walk_splice(struct walk *w, char *rest, const char *target, size_t len)
 {
-    if (target[0] == '/')
-        return EXDEV;
+    if (target[0] == '/') {
+        if (!walk_cut_root(w, &target, &len))
+            return EXDEV;
+        walk_enter(w, w->root_fd);
+        w->done_len = 0;
+    }
+    if (len == 0) {
+        target = "."; /* the root itself */
+        len = 1;
+    }
     if ((size_t)(rest - w->text) < len)
         return ENAMETOOLONG;
     w->next = rest - len;
@@ -200,7 +223,8 @@ static int walk_step(struct walk *w)
     return err == ELOOP || err == ENOTDIR ? walk_follow(w, &s) : err;
 }
 
-int beneath_open(int root_fd, const char *path, int flags, struct stats *stats)
+int beneath_open(int root_fd, const char *root_path, const char *path, int flags,
+                 struct stats *stats)
 {
     struct walk w; /* its arrays are not worth clearing */
     size_t size = strlen(path) + 1;
@@ -212,6 +236,7 @@ int beneath_open(int root_fd, const char *path, int flags, struct stats *stats)
     else if (path[0] == '/')
         err = EXDEV;
     w.root_fd = w.dir_fd = root_fd;
+    w.root_path = root_path;
     w.flags = flags;
     w.found = -1;
     w.hops = 0;

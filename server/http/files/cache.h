@@ -1,14 +1,12 @@
 /*
  * A worker's open resources, found by path.
  *
- * An entry is taken to be what is on disk for LIMIT_CACHE_FRESH_MS; after that the first request
- * for it looks, and opens the file anew if it has changed.  Maps and snapshots are bounded apart:
- * the ones by descriptors, the others by memory.  That a path leads nowhere is remembered for as
- * long.
+ * Where the kernel tells of changes, an entry is taken to be what is on disk until it does so: see
+ * dirs.h.  It begins to do so for what is asked for longer than LIMIT_CACHE_FRESH_MS.  Everywhere
+ * else an entry is fresh for that time, and then the first request for it looks.  What has changed
+ * is opened anew.  The same goes for a path that leads nowhere.
  *
- * Why not inotify(7): it does not tell of stores into maps, of changes by another hard link, behind
- * a symbolic link or on another machine, so the looks would have to stay.  They cost each file in
- * demand one system call per second, four where it may have siblings.
+ * Maps and snapshots are bounded apart: the ones by descriptors, the others by memory.
  *
  * What may have to wait for a disk is done off the loop (look.h); whoever asked is woken then, and
  * asks again.
@@ -27,11 +25,7 @@
 
 struct cache;
 struct clock;
-
-struct cache_bounds {
-    size_t maps;           /* files that are mapped, each of which holds a descriptor */
-    size_t snapshot_bytes; /* memory for those that are small */
-};
+struct store_bounds;
 
 /*
  * env and clock are borrowed for the cache's life.  What was opened last is kept in any case.
@@ -39,7 +33,7 @@ struct cache_bounds {
  */
 WEIR_MUST_USE
 enum weir_err cache_new(const struct file_env *env, const struct clock *clock,
-                        const struct cache_bounds *bounds, struct cache **out);
+                        const struct store_bounds *bounds, struct cache **out);
 
 /* Files that a response still holds stay until it is over.  NULL is fine. */
 void cache_free(struct cache *c);
@@ -73,11 +67,5 @@ unsigned cache_make_original(struct cache *c, struct resource *resource);
  * woken does not wait for the same.
  */
 void cache_wait(struct cache *c, struct waiter *waiter);
-
-/* True if a resource that the cache gave, and still has, may be used without asking again. */
-bool cache_is_fresh(const struct cache *c, const struct resource *resource);
-
-/* A number that changes whenever a resource that the cache gave may be gone, or another one. */
-uint64_t cache_epoch(const struct cache *c);
 
 #endif

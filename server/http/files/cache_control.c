@@ -1,7 +1,8 @@
 /* See cache_control.h. */
 #include "cache_control.h"
 
-#include "glob.h"
+#include <string.h>
+
 #include "mime.h"
 
 #define DIGEST_MIN 8
@@ -74,16 +75,15 @@ bool name_has_digest(struct weir_str path)
     return has_name && is_digest(middle);
 }
 
-struct weir_str cache_control_of(struct weir_str path, const struct cache_rule *rules,
-                                 size_t rule_count)
+struct weir_str cache_control_of(struct weir_str path, struct weir_str type,
+                                 struct path_rules rules)
 {
-    for (size_t i = 0; i < rule_count; i++) {
-        if (glob_match(rules[i].glob, path))
-            return rules[i].value;
-    }
+    static const struct weir_str html = WEIR_STR_INIT("text/html");
+    const struct path_rule *rule = rules_find(&rules, path);
+    if (rule != NULL)
+        return rule->value;
     if (name_has_digest(path))
         return WEIR_STR("public, max-age=31536000, immutable");
-    const struct mime *mime = mime_find(path);
-    bool is_page = weir_str_eq(mime->type, WEIR_STR("text/html; charset=utf-8"));
+    bool is_page = type.len >= html.len && memcmp(type.ptr, html.ptr, html.len) == 0;
     return is_page ? WEIR_STR("no-cache") : WEIR_STR("max-age=0, must-revalidate");
 }

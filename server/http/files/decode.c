@@ -180,7 +180,7 @@ unsigned decode_run(const struct root *root, const struct file *packed, enum cod
         return 503;
     found->status = sink_fill(&s, packed, coding);
     if (found->status == 0)
-        return look_adopt(root, s.fd, bytes, true, found);
+        return look_adopt(root, s.fd, bytes, true, false, found);
     log_line(LV_WARN, "cannot decode a file for a client that needs it so: status=%u",
              found->status);
     root_close_file(root, s.fd);

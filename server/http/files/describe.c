@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cache_control.h"
 #include "clock.h"
 #include "digest.h"
 #include "internal/assert.h"
@@ -95,6 +96,13 @@ static struct weir_str vary_of(bool is_fallback, bool has_siblings)
     return has_siblings ? WEIR_STR("accept-encoding") : (struct weir_str){0};
 }
 
+/* The operator's word goes before the table's. */
+static struct weir_str type_of(struct weir_str path, const struct file_env *env)
+{
+    const struct path_rule *rule = rules_find(&env->type_rules, path);
+    return rule != NULL ? rule->value : mime_find(path)->type;
+}
+
 static void describe_fields(struct file *f, const struct file_env *env, const char *path,
                             enum coding coding, bool has_siblings)
 {
@@ -103,7 +111,8 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     length.len = (size_t)snprintf(f->content_length, sizeof(f->content_length), "%llu",
                                   (unsigned long long)f->size);
     add_field(f, WEIR_STR("content-length"), length);
-    add_field(f, WEIR_STR("content-type"), mime_find(path_str)->type);
+    struct weir_str type = type_of(path_str, env);
+    add_field(f, WEIR_STR("content-type"), type);
     add_field(f, WEIR_STR("accept-ranges"), WEIR_STR("bytes"));
     add_field(f, WEIR_STR("x-content-type-options"), WEIR_STR("nosniff"));
     if (coding != CODING_IDENTITY)
@@ -112,7 +121,7 @@ static void describe_fields(struct file *f, const struct file_env *env, const ch
     size_t kept = f->whole.field_count; /* from here on a 304 has them too */
     if (env->server.len > 0)
         add_field(f, WEIR_STR("server"), env->server);
-    struct weir_str control = cache_control_of(path_str, env->cache_rules, env->cache_rule_count);
+    struct weir_str control = cache_control_of(path_str, type, env->cache_rules);
     if (control.len > 0)
         add_field(f, WEIR_STR("cache-control"), control);
     struct weir_str vary = vary_of(weir_str_eq(path_str, env->fallback), has_siblings);

@@ -26,10 +26,13 @@ static uint32_t *directory_places(const struct directory *d)
     return (uint32_t *)(void *)(d->scratch.base + d->scratch.cap) - d->count;
 }
 
+/* No path leads to a name with a backslash: see path.h. */
 static bool is_shown(const struct dirent64 *entry)
 {
-    return entry->d_name[0] != '.' && (entry->d_type == DT_REG || entry->d_type == DT_DIR ||
-                                       entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN);
+    if (entry->d_name[0] == '.' || strchr(entry->d_name, '\\') != NULL)
+        return false;
+    return (entry->d_type == DT_REG || entry->d_type == DT_DIR || entry->d_type == DT_LNK ||
+            entry->d_type == DT_UNKNOWN);
 }
 
 /* False: there is no room. */

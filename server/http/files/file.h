@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "cache_control.h"
 #include "list.h"
+#include "rules.h"
 #include "validator.h"
 #include "weir/buf.h"
 #include "weir/response.h"
@@ -79,10 +79,10 @@ struct file_env {
     struct mem *mem;
     struct root *root;
     struct windows *windows;
-    struct fetcher *fetcher;              /* NULL: disks are waited for */
-    struct weir_str server;               /* value of the field `server`; empty: no such field */
-    const struct cache_rule *cache_rules; /* Borrowed */
-    size_t cache_rule_count;
+    struct fetcher *fetcher;       /* NULL: disks are waited for */
+    struct weir_str server;        /* value of the field `server`; empty: no such field */
+    struct path_rules cache_rules; /* see struct files_config */
+    struct path_rules type_rules;
     struct weir_str fallback; /* path of the file that is sent for others; empty: none */
     bool ignores_siblings;    /* precompressed files are not looked for */
 };

@@ -27,10 +27,12 @@
 #include "negotiate.h"
 #include "partial.h"
 #include "path.h"
+#include "piece.h"
 #include "range.h"
 #include "reader.h"
 #include "redirect.h"
 #include "root.h"
+#include "store.h"
 #include "tagger.h"
 
 #define ERROR_PAGE "/404.html"
@@ -46,6 +48,7 @@ struct files {
     struct root root;
     struct file_env env;
     struct windows windows;
+    struct pieces pieces;
     struct failures failures;
     struct cache *cache;       /* Own */
     const struct clock *clock; /* Borrowed */
@@ -96,7 +99,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .windows = &f->windows,
         .server = config->server,
         .cache_rules = config->cache_rules,
-        .cache_rule_count = config->cache_rule_count,
+        .type_rules = config->type_rules,
         .fallback = config->fallback,
         .ignores_siblings = config->ignores_siblings,
     };
@@ -107,6 +110,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
         .ring = {.max = config->mapped_bytes == 0 ? LIMIT_MAPPED_BYTES : config->mapped_bytes},
         .page_len = (size_t)sysconf(_SC_PAGESIZE),
     };
+    pieces_init(&f->pieces, mem);
     failures_init(&f->failures, mem, config->server);
     listings_init(&f->listings, &f->env);
     tagger_init(&f->tagger, &f->env);
@@ -116,7 +120,7 @@ enum weir_err files_new(const struct files_config *config, struct mem *mem,
     enum weir_err err = root_open(&f->root, config->root, config->walks_paths, stats);
     if (err != WEIR_OK)
         goto fail;
-    const struct cache_bounds bounds = {
+    const struct store_bounds bounds = {
         .maps = cached_max(config->cached_max),
         .snapshot_bytes = config->cached_bytes == 0 ? LIMIT_CACHED_BYTES : config->cached_bytes,
     };
@@ -149,6 +153,7 @@ void files_free(struct files *f)
     if (f == NULL)
         return;
     cache_free(f->cache);
+    pieces_deinit(&f->pieces);
     root_close(&f->root);
     free(f);
 }
@@ -359,9 +364,10 @@ static bool files_respond_range(struct files *f, struct weir_request *r, struct 
     switch (range_parse(field->value, file->size, ranges, &count)) {
     case RANGE_WHOLE: return false;
     case RANGE_PARTS:
-        if (!files_has_bytes(f, r, file, ranges[0].first))
+        if (!(count == 1 && pieces_have(&f->pieces, file, &ranges[0])) &&
+            !files_has_bytes(f, r, file, ranges[0].first))
             return true;
-        return partial_respond(r, f->env.mem, file, ranges, count, files_random(f));
+        return partial_respond(r, &f->pieces, file, ranges, count, files_random(f));
     case RANGE_UNSATISFIABLE: break;
     }
     char text[32];

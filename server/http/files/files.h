@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cache_control.h"
+#include "rules.h"
 #include "weir/err.h"
 #include "weir/handler.h"
 #include "weir/str.h"
@@ -19,15 +19,15 @@ struct mem;
 struct stats;
 
 struct files_config {
-    const char *root;                     /* the directory */
-    struct weir_str server;               /* value of the field `server`; empty: no such field */
-    size_t cached_max;                    /* files kept open; 0: LIMIT_CACHED_FILES */
-    size_t cached_bytes;                  /* memory for small files; 0: LIMIT_CACHED_BYTES */
-    size_t mapped_bytes;                  /* of large ones, kept mapped; 0: LIMIT_MAPPED_BYTES */
-    struct fetcher *fetcher;              /* Borrowed: of the worker; NULL: disks are waited for */
-    const struct cache_rule *cache_rules; /* the operator's own; the first that matches counts */
-    size_t cache_rule_count;
-    bool walks_paths;         /* openat2(2) does not work here: see beneath.h */
+    const char *root;              /* the directory */
+    struct weir_str server;        /* value of the field `server`; empty: no such field */
+    size_t cached_max;             /* files kept open; 0: LIMIT_CACHED_FILES */
+    size_t cached_bytes;           /* memory for small files; 0: LIMIT_CACHED_BYTES */
+    size_t mapped_bytes;           /* of large ones, kept mapped; 0: LIMIT_MAPPED_BYTES */
+    struct fetcher *fetcher;       /* Borrowed: of the worker; NULL: disks are waited for */
+    struct path_rules cache_rules; /* of the field cache-control; the operator's own */
+    struct path_rules type_rules;  /* of the field content-type */
+    bool walks_paths;              /* openat2(2) does not work here: see beneath.h */
     bool ignores_siblings;    /* precompressed files, NAME.br and its kin, are not looked for */
     bool lists_directories;   /* that have no index */
     struct weir_str fallback; /* path from the root, with '/', of the page that stands in for paths

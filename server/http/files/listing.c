@@ -22,6 +22,7 @@
 #include "path.h"
 
 #define LISTING_FIELDS 8
+#define PAGE_DIGITS 4
 
 /* A list that is sent, by as many responses as hold a reference. */
 struct listing {
@@ -45,7 +46,6 @@ struct listing_job {
     struct root root; /* a copy, which counts system calls apart: */
     struct stats stats;
     struct listing_page page; /* what it writes */
-    int fd;                   /* Own, until it runs: of the directory, or -1 */
     unsigned status;          /* once it is done: 0, or why there is no list */
     struct listing *listing;  /* Own: a reference, if the status is 0 */
     struct list waiters;
@@ -167,15 +167,16 @@ static struct listing_job *job_new(struct listings *all, const struct listing_pa
     job->root.stats = &job->stats;
     job->page = *page;
     job->page.path.ptr = job->path;
-    job->fd = -1;
     list_init(&job->waiters);
     list_append(&all->jobs, &job->link);
+    all->count++;
     return job;
 }
 
 static void job_free(struct listing_job *job)
 {
     list_remove(&job->link);
+    job->all->count--;
     listing_unref(job->listing);
     mem_give(job);
 }
@@ -183,8 +184,7 @@ static void job_free(struct listing_job *job)
 /* Thread: any. */
 static void job_write(struct listing_job *job)
 {
-    job->status = listing_page_write(&job->page, &job->root, job->fd);
-    job->fd = -1;
+    job->status = listing_page_write(&job->page, &job->root);
 }
 
 /* What was written becomes a list. */
@@ -253,44 +253,61 @@ static struct listing_job *listings_find(const struct listings *all,
 
 /* ---- requests ---- */
 
+/* The number of a page; 0 if it is none. */
+static size_t page_number(struct weir_str text)
+{
+    size_t page = 0;
+    if (text.len == 0 || text.len > PAGE_DIGITS)
+        return 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return 0;
+        page = page * 10 + (size_t)(text.ptr[i] - '0');
+    }
+    return page;
+}
+
 /* The page that a target asks for, 1 if it says nothing; 0 if it is none. */
 static size_t page_of(struct weir_str target)
 {
-    static const struct weir_str name = WEIR_STR_INIT("?page=");
-    size_t path_len = path_cut_query(target).len;
-    struct weir_str query = {target.ptr + path_len, target.len - path_len};
-    if (query.len < name.len || memcmp(query.ptr, name.ptr, name.len) != 0)
-        return 1;
-    size_t page = 0;
-    if (query.len > name.len + 4)
-        return 0;
-    for (size_t i = name.len; i < query.len; i++) {
-        if (query.ptr[i] < '0' || query.ptr[i] > '9')
-            return 0;
-        page = page * 10 + (size_t)(query.ptr[i] - '0');
+    static const struct weir_str name = WEIR_STR_INIT("page=");
+    size_t at = path_cut_query(target).len;
+    while (at < target.len) {
+        const char *begin = target.ptr + at + 1; /* behind '?' or '&' */
+        size_t left = target.len - at - 1;
+        const char *end = left == 0 ? NULL : memchr(begin, '&', left);
+        size_t len = end == NULL ? left : (size_t)(end - begin);
+        if (len >= name.len && memcmp(begin, name.ptr, name.len) == 0)
+            return page_number((struct weir_str){begin + name.len, len - name.len});
+        at += 1 + len;
     }
-    return page;
+    return 1;
+}
+
+/*
+ * What the kernel knows of the directory without a disk: 0, ROOT_WAITS, or the status due, so that
+ * nobody waits to be told that it is missing.
+ */
+static unsigned listings_peek(const struct listings *all, const struct listing_page *page)
+{
+    int fd;
+    unsigned status = root_open_file(all->env->root, listing_page_place(page), false, &fd);
+    root_close_file(all->env->root, fd);
+    return status;
 }
 
 /* Begin to write a page.  Gives a status, or LISTING_WAITS and *out, which may be done already. */
 static unsigned listings_begin(struct listings *all, const struct listing_page *page,
                                struct listing_job **out)
 {
-    const struct file_env *env = all->env;
-    bool may_wait = env->fetcher == NULL;
-    const char *relative = page->path.len == 1 ? "." : page->path.ptr + 1;
-    int fd;
-    unsigned status = root_open_file(env->root, relative, may_wait, &fd);
+    unsigned status = listings_peek(all, page);
     if (status != 0 && status != ROOT_WAITS)
         return status;
-    struct listing_job *job = job_new(all, page);
+    struct listing_job *job = all->count < LIMIT_LISTINGS_QUEUED ? job_new(all, page) : NULL;
     *out = job;
-    if (job == NULL) {
-        root_close_file(env->root, fd);
+    if (job == NULL)
         return 503;
-    }
-    job->fd = fd;
-    if (may_wait) {
+    if (all->env->fetcher == NULL) {
         job_write(job);
         job_conclude(job);
     } else {

@@ -25,6 +25,7 @@ struct listing_job;
 struct listings {
     const struct file_env *env;  /* Borrowed */
     struct list jobs;            /* all that are not over */
+    unsigned count;              /* of those */
     unsigned running;            /* of these, those that are off the loop */
     struct listing_job *pending; /* Borrowed: what listing_respond() last said LISTING_WAITS for */
 };

@@ -28,21 +28,29 @@ struct view {
     size_t pages;
 };
 
-/* A reference to a name of this directory, as bytes that any text may hold. */
-static void write_href(struct sheet *s, struct weir_str name, const struct stat *st)
+/* A reference to a name of this directory, whatever bytes it has; that of a directory has a slash.
+ */
+struct href {
+    size_t len;
+    char text[2 + 3 * NAME_MAX + 1];
+};
+
+static struct weir_str href_write(struct href *h, struct weir_str name, const struct stat *st)
 {
-    char href[3 * NAME_MAX];
-    sheet_put(s, WEIR_STR("./"));
-    escape_html(s, (struct weir_str){href, path_encode(name, href)});
+    h->text[0] = '.';
+    h->text[1] = '/'; /* else a colon in the name would end a scheme */
+    h->len = 2 + path_encode(name, h->text + 2);
     if (S_ISDIR(st->st_mode))
-        sheet_put(s, WEIR_STR("/"));
+        h->text[h->len++] = '/';
+    return (struct weir_str){h->text, h->len};
 }
 
 static void write_html_entry(struct sheet *s, struct weir_str name, const struct stat *st)
 {
+    struct href href;
     char date[CLOCK_DATE_LEN + 1];
     sheet_put(s, WEIR_STR("<tr><td><a href=\""));
-    write_href(s, name, st);
+    escape_html(s, href_write(&href, name, st));
     sheet_put(s, WEIR_STR("\">"));
     escape_html(s, name);
     clock_format_date(st->st_mtim.tv_sec, date);
@@ -55,8 +63,11 @@ static void write_html_entry(struct sheet *s, struct weir_str name, const struct
 static void write_json_entry(struct sheet *s, struct weir_str name, const struct stat *st)
 {
     const char *type = S_ISREG(st->st_mode) ? "file" : S_ISDIR(st->st_mode) ? "directory" : "link";
+    struct href href;
     sheet_put(s, WEIR_STR("{\"name\":\""));
-    escape_json(s, name);
+    escape_json(s, name); /* which loses what is no UTF-8 */
+    sheet_put(s, WEIR_STR("\",\"href\":\""));
+    escape_json(s, href_write(&href, name, st));
     sheet_printf(s, "\",\"type\":\"%s\",\"size\":%lld,\"modified\":%lld}", type,
                  (long long)(S_ISREG(st->st_mode) ? st->st_size : 0),
                  (long long)st->st_mtim.tv_sec);
@@ -158,10 +169,15 @@ static unsigned listing_page_write_of(struct listing_page *p, const struct root 
     return status;
 }
 
-unsigned listing_page_write(struct listing_page *p, const struct root *root, int fd)
+const char *listing_page_place(const struct listing_page *p)
 {
-    const char *relative = p->path.len == 1 ? "." : p->path.ptr + 1;
-    unsigned status = fd == -1 ? root_open_file(root, relative, true, &fd) : 0;
+    return p->path.len == 1 ? "." : p->path.ptr + 1;
+}
+
+unsigned listing_page_write(struct listing_page *p, const struct root *root)
+{
+    int fd;
+    unsigned status = root_open_file(root, listing_page_place(p), true, &fd);
     if (status == 0)
         status = listing_page_write_of(p, root, fd);
     root_close_file(root, fd);

@@ -27,12 +27,14 @@ struct listing_page {
     uint64_t digest[2]; /* of the text */
 };
 
+/* The path of the directory as the root takes it. */
+const char *listing_page_place(const struct listing_page *p);
+
 /*
- * Write the page that path, number and is_json tell of.  fd is the directory; -1: it is to be
- * opened.  Own: fd is closed.
+ * Write the page that path, number and is_json tell of.
  * Gives 0, or the status due: 404 if there is no such directory, or no such page.
  */
-unsigned listing_page_write(struct listing_page *p, const struct root *root, int fd);
+unsigned listing_page_write(struct listing_page *p, const struct root *root);
 
 void listing_page_deinit(struct listing_page *p, struct stats *stats);
 

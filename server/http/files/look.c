@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "internal/log.h"
+#include "sibling.h"
 
 /* Times that a small file is read until it did not change meanwhile. */
 #define READ_TRIES 3
@@ -20,20 +20,6 @@
  * was opened sooner after a change than this may change again without showing it.
  */
 #define CHANGE_TICK_NS 20000000
-
-static const char *const suffixes[CODINGS] = {
-    [CODING_IDENTITY] = "",
-    [CODING_BR] = ".br",
-    [CODING_ZSTD] = ".zst",
-    [CODING_GZIP] = ".gz",
-};
-
-/* The path of a sibling.  False: it is too long to exist. */
-static bool sibling_path(const char *path, enum coding coding, char out[PATH_MAX])
-{
-    int n = snprintf(out, PATH_MAX, "%s%s", path, suffixes[coding]);
-    return n > 0 && n < PATH_MAX;
-}
 
 static bool time_is_before(const struct timespec *a, const struct timespec *b)
 {
@@ -46,13 +32,18 @@ bool sibling_counts(const struct stat *st, const struct timespec *original_mtime
            (original_mtime == NULL || !time_is_before(&st->st_mtim, original_mtime));
 }
 
-/* True if the last change lies so far back that the next one will show. */
-static bool stat_is_settled(const struct stat *st)
+static struct timespec time_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return now;
+}
+
+/* True if the last change lies so far before a time that one since then would show. */
+static bool stat_is_settled(const struct stat *st, struct timespec at)
+{
     int64_t age_ns =
-        (now.tv_sec - st->st_ctim.tv_sec) * 1000000000 + now.tv_nsec - st->st_ctim.tv_nsec;
+        (at.tv_sec - st->st_ctim.tv_sec) * 1000000000 + at.tv_nsec - st->st_ctim.tv_nsec;
     return age_ns > CHANGE_TICK_NS;
 }
 
@@ -151,28 +142,53 @@ static unsigned found_read(struct found *found, const struct root *root, int fd,
     return 503; /* it is being written */
 }
 
-unsigned look_adopt(const struct root *root, int fd, uint8_t *bytes, bool may_wait,
-                    struct found *found)
+/*
+ * Read a file before anything is known of it, and then see whether it was small, and did not change
+ * since before.  False: not so, or it would have to wait; found->st is then what it is, if
+ * has_stat.
+ */
+static bool found_read_first(struct found *found, const struct root *root, int fd, uint8_t *bytes,
+                             bool may_wait, bool *has_stat)
 {
-    *found = (struct found){.fd = -1};
-    unsigned status = fd_stat(root, fd, &found->st);
+    struct timespec before = time_now();
+    ssize_t n = fd_read(root, fd, bytes, LIMIT_SNAPSHOT_LEN, 0, may_wait);
+    *has_stat = n >= 0 && fd_stat(root, fd, &found->st) == 0;
+    found->is_settled = *has_stat && stat_is_settled(&found->st, before);
+    return found->is_settled && S_ISREG(found->st.st_mode) && found->st.st_size == (off_t)n;
+}
+
+/* Find out what a descriptor is of, and read it if it is small. */
+static unsigned found_examine(struct found *found, const struct root *root, int fd, uint8_t *bytes,
+                              bool may_wait, bool has_stat)
+{
+    unsigned status = has_stat ? 0 : fd_stat(root, fd, &found->st);
     if (status == 0)
         status = mode_status(found->st.st_mode);
-    bool is_small = status == 0 && found->st.st_size <= (off_t)LIMIT_SNAPSHOT_LEN;
-    if (is_small) {
+    if (status == 0 && found->st.st_size <= (off_t)LIMIT_SNAPSHOT_LEN) {
         status = found_read(found, root, fd, bytes, may_wait);
         found->bytes = bytes;
     } else if (status == 0) {
         found->shows_pages = fd_shows_pages(root, fd, &found->st);
     }
-    found->status = status;
-    found->is_settled = stat_is_settled(&found->st);
+    found->is_settled = stat_is_settled(&found->st, time_now());
+    return status;
+}
+
+unsigned look_adopt(const struct root *root, int fd, uint8_t *bytes, bool may_wait, bool is_regular,
+                    struct found *found)
+{
+    bool has_stat = false;
+    *found = (struct found){.fd = -1};
+    if (is_regular && found_read_first(found, root, fd, bytes, may_wait, &has_stat))
+        found->bytes = bytes;
+    else
+        found->status = found_examine(found, root, fd, bytes, may_wait, has_stat);
     found->is_remote = !root_is_local(root, found->st.st_dev);
-    if (status == 0 && !is_small)
+    if (found->status == 0 && found->bytes == NULL)
         found->fd = fd;
     else
         root_close_file(root, fd);
-    return status;
+    return found->status;
 }
 
 /* ---- a path and its siblings ---- */
@@ -199,13 +215,18 @@ static unsigned look_refused(struct look *l, const char *path, bool may_wait)
     return is_directory ? 308 : 403;
 }
 
-static unsigned look_open_one(struct look *l, const char *path, enum coding coding, bool may_wait)
+static unsigned look_open_one(struct look *l, const char *path, enum coding coding,
+                              struct hint hint, bool may_wait)
 {
     struct found *found = &l->found[coding];
     int fd;
-    unsigned status = root_open_file(&l->root, path + 1, may_wait, &fd);
+    unsigned status;
+    if (hint.is_regular && hint.dir_fd != -1 && !may_wait)
+        status = root_open_in(&l->root, hint.dir_fd, strrchr(path, '/') + 1, &fd);
+    else
+        status = root_open_file(&l->root, path + 1, may_wait, &fd);
     if (status == 0)
-        return look_adopt(&l->root, fd, l->bytes[coding], may_wait, found);
+        return look_adopt(&l->root, fd, l->bytes[coding], may_wait, hint.is_regular, found);
     if (status == 403)
         status = look_refused(l, path, may_wait);
     *found = (struct found){.status = status, .fd = -1};
@@ -220,7 +241,7 @@ static bool look_open_sibling(struct look *l, const char *path, enum coding codi
     struct found *found = &l->found[coding];
     unsigned status = 404;
     if (sibling_path(path, coding, sibling))
-        status = look_open_one(l, sibling, coding, may_wait);
+        status = look_open_one(l, sibling, coding, (struct hint){0}, may_wait);
     if (status == ROOT_WAITS)
         return false;
     const struct timespec *mtime = original->status == 0 ? &original->st.st_mtim : NULL;
@@ -231,28 +252,55 @@ static bool look_open_sibling(struct look *l, const char *path, enum coding codi
     return true;
 }
 
-bool look_open(struct look *l, const char *path, bool with_siblings, bool may_wait)
+bool look_open(struct look *l, const char *path, struct hint hint, bool may_wait)
 {
-    unsigned status = look_open_one(l, path, CODING_IDENTITY, may_wait);
+    unsigned status = look_open_one(l, path, CODING_IDENTITY, hint, may_wait);
     bool is_done = status != ROOT_WAITS;
-    if (with_siblings && (status == 0 || status == 404)) {
+    if (status == 0 || status == 404) {
         for (unsigned i = CODING_IDENTITY + 1; i < CODINGS && is_done; i++)
-            is_done = look_open_sibling(l, path, (enum coding)i, may_wait);
+            is_done = (hint.siblings & 1U << i) == 0 ||
+                      look_open_sibling(l, path, (enum coding)i, may_wait);
     }
     if (!is_done)
         look_close(l);
     return is_done;
 }
 
-void look_stat(struct look *l, const char *path, bool with_siblings)
+/* At what a name leads to, and whether that is a file with this name alone. */
+static void found_stat(struct found *found, const struct root *root, const char *path)
+{
+    found->status = root_look(root, root->fd, path, &found->st);
+    found->is_linked = found->status == 0 && (S_ISLNK(found->st.st_mode) || found->st.st_nlink > 1);
+    if (found->status == 0 && S_ISLNK(found->st.st_mode))
+        found->status = root_stat(root, path, &found->st);
+}
+
+void look_stat(struct look *l, const char *path, struct hint hint)
 {
     for (unsigned i = 0; i < CODINGS; i++) {
         char sibling[PATH_MAX];
         struct found *found = &l->found[i];
-        found->status = 404;
-        if ((i == CODING_IDENTITY || with_siblings) && sibling_path(path, (enum coding)i, sibling))
-            found->status = root_stat(&l->root, sibling + 1, &found->st);
+        bool is_asked = i == CODING_IDENTITY || (hint.siblings & 1U << i) != 0;
+        *found = (struct found){.status = 404, .fd = -1};
+        if (is_asked && sibling_path(path, (enum coding)i, sibling))
+            found_stat(found, &l->root, sibling + 1);
     }
+}
+
+bool look_is_plain(const struct look *l)
+{
+    bool is_linked = false;
+    for (unsigned i = 0; i < CODINGS; i++)
+        is_linked |= l->found[i].is_linked;
+    return !is_linked;
+}
+
+bool look_is_empty(const struct look *l)
+{
+    bool is_empty = true;
+    for (unsigned i = 0; i < CODINGS; i++)
+        is_empty &= l->found[i].status == 404 && !l->found[i].is_linked;
+    return is_empty;
 }
 
 void look_close(struct look *l)

@@ -10,14 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trust.h"
 #include "weir/str.h"
 
 #define MISSING_SLOTS 256
-#define MISSING_PATH_MAX 110
+#define MISSING_PATH_MAX 102
 
 struct missing_slot {
-    uint64_t seen_ms; /* when it was not there; 0: the slot is empty */
-    uint16_t path_len;
+    struct trust trust; /* that there is nothing */
+    uint16_t path_len;  /* 0: the slot is empty */
     char path[MISSING_PATH_MAX];
 };
 
@@ -25,10 +26,19 @@ struct missing {
     struct missing_slot slots[MISSING_SLOTS];
 };
 
-/* `hash` is that of the path; at now_ms, which is not 0, it is not there. */
-void missing_add(struct missing *m, uint64_t hash, struct weir_str path, uint64_t now_ms);
+/* `hash` is that of the path, which is not empty: there is nothing there. */
+void missing_add(struct missing *m, uint64_t hash, struct weir_str path, struct trust trust);
 
-/* True if the path was not there less than LIMIT_CACHE_FRESH_MS ago. */
+/* True if there is nothing at the path, as far as is known. */
 bool missing_has(const struct missing *m, uint64_t hash, struct weir_str path, uint64_t now_ms);
+
+/* True if there was nothing when it was last looked for. */
+bool missing_knows(const struct missing *m, uint64_t hash, struct weir_str path);
+
+/* There may be something now. */
+void missing_remove(struct missing *m, uint64_t hash, struct weir_str path);
+
+/* The same for all paths that go on behind `path` with a '/': a directory may be there. */
+void missing_remove_below(struct missing *m, struct weir_str path);
 
 #endif

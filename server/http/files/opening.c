@@ -47,8 +47,8 @@ static void opening_make_original(const struct opening *o)
 void opening_run(struct opening *o)
 {
     switch (o->kind) {
-    case OPENING_STAT: look_stat(o->look, o->path, o->with_siblings); break;
-    case OPENING_OPEN: look_open(o->look, o->path, o->with_siblings, true); break;
+    case OPENING_STAT: look_stat(o->look, o->path, o->hint); break;
+    case OPENING_OPEN: look_open(o->look, o->path, o->hint, true); break;
     case OPENING_DECODE: opening_make_original(o); break;
     }
 }

@@ -34,7 +34,7 @@ struct opening {
     struct openings *all;
     enum opening_kind kind;
     const char *path; /* Borrowed: it stays as long as this */
-    bool with_siblings;
+    struct hint hint;
     struct file *packed[CODINGS]; /* Own: references of what may be decoded */
     struct look *look;            /* Borrowed from all; NULL while it is queued */
     struct list waiters;

@@ -28,6 +28,7 @@ struct part {
 
 struct partial {
     struct reader reader;
+    struct pieces *pieces;  /* Borrowed */
     struct weir_buf *heads; /* Own: heads and tail; NULL if there are none */
     size_t count;
     struct part parts[RANGES_MAX + 1]; /* the last one is the tail, with no range */
@@ -41,9 +42,38 @@ static struct partial *partial_from(void *ctx)
     return ctx;
 }
 
+/* True if the body is a piece, and all of it can be taken at once: none is kept for slow peers. */
+static bool partial_is_piece(const struct partial *p, uint64_t offset, size_t max)
+{
+    const struct range *range = &p->parts[0].range;
+    return p->count == 1 && offset == 0 && max >= range->len && piece_suits(p->reader.file, range);
+}
+
+static enum weir_err partial_read_piece(struct partial *p, struct weir_slice *out)
+{
+    const struct range *range = &p->parts[0].range;
+    struct file *f = p->reader.file;
+    if (pieces_find(p->pieces, f, range, out))
+        return WEIR_OK;
+    struct weir_slice bytes;
+    enum weir_err err = reader_read(&p->reader, range->first, (size_t)range->len, &bytes);
+    if (err != WEIR_OK)
+        return err;
+    /* A range in two chunks comes from the map, in as many slices. */
+    err = bytes.len < range->len ? WEIR_NOMEM : pieces_make(p->pieces, f, range, &bytes, out);
+    if (err == WEIR_NOMEM) {
+        *out = bytes;
+        return WEIR_OK;
+    }
+    weir_slice_drop(&bytes);
+    return err;
+}
+
 static enum weir_err partial_read(void *ctx, uint64_t offset, size_t max, struct weir_slice *out)
 {
     struct partial *p = partial_from(ctx);
+    if (partial_is_piece(p, offset, max))
+        return partial_read_piece(p, out);
     size_t head_at = 0;
     for (size_t i = 0; i < p->count; i++) {
         const struct part *part = &p->parts[i];
@@ -177,14 +207,16 @@ static void partial_describe(struct partial *p, bool is_multipart, struct weir_s
     resp->fields_id = is_multipart ? 0 : f->partial_id;
 }
 
-bool partial_respond(struct weir_request *r, struct mem *mem, struct file *f,
+bool partial_respond(struct weir_request *r, struct pieces *pieces, struct file *f,
                      const struct range *ranges, size_t count, uint64_t random)
 {
     WEIR_ASSERT(count >= 1 && count <= RANGES_MAX);
+    struct mem *mem = pieces->mem;
     struct partial *p = mem_take(mem, sizeof(*p));
     if (p == NULL)
         return false;
     uint64_t end = 0;
+    p->pieces = pieces;
     p->heads = NULL;
     p->count = count;
     for (size_t i = 0; i < count; i++) {

@@ -59,7 +59,8 @@ static void reader_look_ahead(struct reader *r, uint64_t chunk)
 static enum weir_err reader_enter(struct reader *r, uint64_t chunk)
 {
     bool is_new = r->chunk != chunk + 1;
-    if (is_new && chunk > 0 && !file_has_its_size(r->file))
+    bool is_first = r->chunk == 0; /* the file was looked at for the request */
+    if (is_new && !is_first && !file_has_its_size(r->file))
         return WEIR_STREAM;
     enum weir_err err = reader_move(r, chunk);
     if (err != WEIR_OK)

@@ -17,6 +17,14 @@ void ring_add(struct ring *r, struct ring_node *n, size_t cost)
     n->next->prev = n;
 }
 
+void ring_add_guest(struct ring *r, struct ring_node *n, size_t cost)
+{
+    ring_add(r, n, cost);
+    r->guests = (r->guests + 1) % RING_GUESTS;
+    if (r->guests != 0)
+        r->oldest = n; /* before the oldest is behind the youngest */
+}
+
 void ring_remove(struct ring *r, struct ring_node *n)
 {
     r->cost -= n->cost;

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -60,6 +62,9 @@ enum weir_err root_open(struct root *root, const char *path, bool walks_paths, s
         log_errno(LV_ERROR, errno, "cannot serve %s", path);
         return WEIR_CONFIG;
     }
+    root->path = realpath(path, NULL);
+    if (root->path != NULL && strcmp(root->path, "/") == 0)
+        root->path[0] = '\0';
     root_classify(root);
     return WEIR_OK;
 }
@@ -74,6 +79,8 @@ void root_close(struct root *root)
     if (root->fd != -1)
         close(root->fd);
     root->fd = -1;
+    free(root->path);
+    root->path = NULL;
 }
 
 /*
@@ -100,22 +107,26 @@ static unsigned status_of(int err)
     }
 }
 
+/* Open by openat2(2), and by a walk where that is unsure, or knows of no way but an absolute link.
+ */
 static int open_beneath(const struct root *root, const char *path)
 {
     static const struct open_how how = {
         .flags = OPEN_FLAGS,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
-    int fd;
-    for (int i = 0; !root->walks_paths && i < OPENAT2_TRIES; i++) {
+    int fd = -1;
+    bool is_out = false;
+    for (int i = 0; !root->walks_paths && !is_out && i < OPENAT2_TRIES; i++) {
         root->stats->calls.openat2++;
         fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
-        if (fd != -1 || errno != EAGAIN)
+        is_out = fd == -1 && errno == EXDEV;
+        if (fd != -1 || (errno != EAGAIN && !is_out))
             return fd;
     }
     int tries = 0;
     do {
-        fd = beneath_open(root->fd, path, (int)how.flags, root->stats);
+        fd = beneath_open(root->fd, root->path, path, (int)how.flags, root->stats);
     } while (fd == -1 && errno == EAGAIN && ++tries < WALK_TRIES);
     return fd;
 }
@@ -125,7 +136,7 @@ static int open_beneath(const struct root *root, const char *path)
  * says to that is true, but for EAGAIN, for EXDEV, which also tells of another file system, and for
  * EINVAL, which Linux before 5.12 says to RESOLVE_CACHED.
  */
-static unsigned try_open(const struct root *root, const char *path, int *fd)
+static unsigned try_open(const struct root *root, int dir_fd, const char *path, int *fd)
 {
     static const struct open_how how = {
         .flags = OPEN_FLAGS,
@@ -134,7 +145,7 @@ static unsigned try_open(const struct root *root, const char *path, int *fd)
     if (root->walks_paths || !root->is_local)
         return ROOT_WAITS;
     root->stats->calls.openat2++;
-    *fd = (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+    *fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
     if (*fd != -1)
         return 0;
     return errno == EAGAIN || errno == EXDEV || errno == EINVAL ? ROOT_WAITS : status_of(errno);
@@ -144,9 +155,27 @@ unsigned root_open_file(const struct root *root, const char *path, bool may_wait
 {
     *fd = -1;
     if (!may_wait)
-        return try_open(root, path, fd);
+        return try_open(root, root->fd, path, fd);
     *fd = open_beneath(root, path);
     return *fd == -1 ? status_of(errno) : 0;
+}
+
+unsigned root_open_in(const struct root *root, int dir_fd, const char *name, int *fd)
+{
+    *fd = -1;
+    return try_open(root, dir_fd, name, fd);
+}
+
+int root_open_dir(const struct root *root, const char *path)
+{
+    static const struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV | RESOLVE_CACHED,
+    };
+    if (root->walks_paths || !root->is_local)
+        return -1;
+    root->stats->calls.openat2++;
+    return (int)syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
 }
 
 void root_close_file(const struct root *root, int fd)

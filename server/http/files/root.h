@@ -16,6 +16,7 @@ struct stats;
 
 struct root {
     int fd;              /* the directory; -1 when not open */
+    char *path;          /* Own: where it was when it was opened, absolute; NULL: nobody knows */
     bool walks_paths;    /* the kernel does not do it */
     bool is_local;       /* its file system waits for nothing but disks of this machine */
     dev_t dev;           /* of the directory */
@@ -43,6 +44,15 @@ void root_close(struct root *root);
  * be had; or ROOT_WAITS.
  */
 unsigned root_open_file(const struct root *root, const char *path, bool may_wait, int *fd);
+
+/* The same at a name in a directory below the root, without waiting. */
+unsigned root_open_in(const struct root *root, int dir_fd, const char *name, int *fd);
+
+/*
+ * A directory on the root's own file system, which must be local, that has no link in its path and
+ * is in memory; for nothing but to refer to it.  -1: it is not such a one, or cannot be had.
+ */
+int root_open_dir(const struct root *root, const char *path);
 
 /* True if looking at a file of that device asks no other machine or process. */
 bool root_is_local(const struct root *root, dev_t dev);

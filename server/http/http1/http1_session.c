@@ -64,12 +64,28 @@ enum weir_err http1_blame(struct http1 *h, unsigned status)
     }
 }
 
-enum weir_err http1_refuse(struct http1 *h, unsigned status)
+/* What is known of a request whose head, as far as it has come, begins at `bytes`: is it HEAD? */
+static void exchange_set_method(struct http1_exchange *x, const struct head_scan *scan,
+                                const uint8_t *bytes)
+{
+    static const struct weir_str head = WEIR_STR_INIT("HEAD");
+    x->is_head =
+        scan->method_len == head.len && memcmp(bytes + scan->start, head.ptr, head.len) == 0;
+    if (x->is_head)
+        x->request.method = head;
+}
+
+/*
+ * Queue an answer of our own, as the last one, to a request whose head, as far as it has come,
+ * begins at `bytes`; input ends.  Err: PROTO or LIMIT by status; NOMEM.
+ */
+static enum weir_err http1_refuse(struct http1 *h, const uint8_t *bytes, unsigned status)
 {
     struct http1_exchange *x = http1_exchange_new(h, 0);
     if (x == NULL)
         return WEIR_NOMEM;
-    http1_end_input(h);
+    exchange_set_method(x, &h->scan, bytes);
+    http1_end_input(h); /* which may drop what they lie in */
     http1_exchange_refuse(x, status);
     http1_exchange_queue(h, x);
     return http1_blame(h, status);
@@ -159,7 +175,7 @@ static enum weir_err http1_take_stored(struct http1 *h, const uint8_t *bytes, si
     case HEAD_DONE: *used = h->scan.pos - before; return http1_take_request(h, h->store, NULL);
     case HEAD_BAD: break;
     }
-    return http1_refuse(h, h->scan.status);
+    return http1_refuse(h, h->store, h->scan.status);
 }
 
 /* Take in bytes of a head.  One that lies in the slice as a whole is used where it lies. */
@@ -176,7 +192,7 @@ static enum weir_err http1_take_head(struct http1 *h, const struct weir_slice *s
     case HEAD_BAD: break;
     }
     *used = s->len;
-    return http1_refuse(h, h->scan.status);
+    return http1_refuse(h, bytes, h->scan.status);
 }
 
 /* ---- input ---- */
@@ -270,7 +286,7 @@ static enum weir_err http1_timeout(void *session)
     if (h->input == INPUT_BODY)
         return http1_fail_body(h, 408);
     if (h->store != NULL)
-        return http1_refuse(h, 408);
+        return http1_refuse(h, h->store, 408);
     http1_end_input(h);
     return WEIR_OK;
 }

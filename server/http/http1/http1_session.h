@@ -84,10 +84,6 @@ enum weir_err http1_resume_input(struct http1 *h);
 /* Interpret nothing more, and forget what is there already. */
 void http1_end_input(struct http1 *h);
 
-/* Queue an answer of our own as the last one; input ends.  Err: PROTO or LIMIT by status; NOMEM. */
-WEIR_MUST_USE
-enum weir_err http1_refuse(struct http1 *h, unsigned status);
-
 /* Count and log that the peer gets an answer of that status; gives what feed() says then. */
 enum weir_err http1_blame(struct http1 *h, unsigned status);
 

@@ -47,6 +47,8 @@ LISTS = of_site("lists", [
         listing_json(*numbered(1000, 2000), page=2, pages=3)),
     row("the last", "/many/?page=3", JSON, 200, {},
         listing_json(*numbered(2000, 2500), page=3, pages=3)),
+    row("a page behind another parameter", "/many/?x=1&page=3", JSON, 200, {},
+        listing_json(*numbered(2000, 2500), page=3, pages=3)),
     row("no page 4", "/many/?page=4", JSON, 404, {}, problem(404, "Not Found")),
     row("no page 0", "/many/?page=0", {}, 404),
     row("a page that is no number", "/many/?page=two", {}, 404),

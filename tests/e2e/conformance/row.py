@@ -2,6 +2,7 @@
 
 import json
 import re
+import urllib.parse
 from typing import NamedTuple
 
 ANY = None  # a body that is not looked at
@@ -109,6 +110,9 @@ def listing_json(*names, **members):
     def check(body, fields):
         got = json.loads(body)
         assert [(e["name"], e["type"]) for e in got["entries"]] == list(names)
+        for e in got["entries"]:
+            slash = "/" if e["type"] == "directory" else ""
+            assert urllib.parse.unquote(e["href"]) == f"./{e['name']}{slash}"
         for member, value in members.items():
             assert got[member] == value, f"{member} is {got[member]!r}"
     return check

@@ -167,6 +167,9 @@ def put_paths(site):
     site.link("link-chain.txt", "link-inside.txt")
     site.link("link-outside.txt", "../outside.txt")
     site.link("link-absolute.txt", str(site.root.parent / "outside.txt"))
+    site.link("link-absolute-inside.txt", str(site.root / "dir" / "inner" / "file.txt"))
+    site.link("link-absolute-dir", str(site.root / "dir"))
+    site.link("link-absolute-back", str(site.root.parent))
     site.link("link-etc", "/etc")
     site.link("link-proc.txt", "/proc/self/environ")
     site.link("link-loop.txt", "link-loop.txt")
@@ -238,7 +241,7 @@ def build_lists(site):
 def build_rules(site):
     put_names(site, ["index.html", "a.css", "sub/a.css", "sub/deep/b.css", "a.js", "data.json",
                      "data1.json", "data22.json", "free.txt", "app.3f2a9c1b.js", "pinned/x.html",
-                     "fonts/a/b.woff2", "fonts/c.woff2"])
+                     "fonts/a/b.woff2", "fonts/c.woff2", "x.ts", "odd/page", "odd/a.css"])
     site.put("a.css.gz", b"packed")
 
 
@@ -260,6 +263,8 @@ SITES = {
                             "--cache-control", "/sub/**=max-age=1",
                             "--cache-control", "free.txt=",
                             "--cache-control", "/pinned/*=max-age=5, private",
+                            "--content-type", "*.ts=text/plain; charset=utf-8",
+                            "--content-type", "/odd/*=text/html",
                             "--server", "")),
     "bare": (build_bare, ("--no-precompressed", "--server", "a server/1.0")),
 }

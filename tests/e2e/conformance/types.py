@@ -56,4 +56,15 @@ ROWS = [typed(f"type of .{extension}", f"/types/file.{extension}", kind)
         {"x-content-type-options": "nosniff"}),
     row("a 304 has no type", "/types/file.html", {"if-none-match": "*"}, 304,
         {"content-type": absent}),
+    # ---- what the operator says, beside the table ----
+    row("a type of the operator's", "/x.ts", {}, 200,
+        {"content-type": "text/plain; charset=utf-8", "cache-control": "max-age=0, must-revalidate"},
+        site="rules"),
+    row("by its directory; a page has the rule of pages", "/odd/page", {}, 200,
+        {"content-type": "text/html", "cache-control": "no-cache"}, site="rules"),
+    row("another rule is still another's", "/odd/a.css", {}, 200,
+        {"content-type": "text/html", "cache-control": "max-age=60"}, site="rules"),
+    row("a range has it too", "/x.ts", {"range": "bytes=0-0"}, 206,
+        {"content-type": "text/plain; charset=utf-8"}, b"#", site="rules"),
+    row("the table stays for all else", "/a.js", {}, 200, {"content-type": JS}, site="rules"),
 ]

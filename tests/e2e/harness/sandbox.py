@@ -7,6 +7,8 @@ import struct
 OPENAT2 = 437  # on every architecture, as are these three
 IO_URING_SETUP, IO_URING_ENTER, IO_URING_REGISTER = 425, 426, 427
 ACCEPT4 = {"x86_64": 288}.get(platform.machine(), 242)
+INOTIFY_INIT1 = {"x86_64": 294}.get(platform.machine(), 26)
+INOTIFY_ADD_WATCH = {"x86_64": 254}.get(platform.machine(), 27)
 
 PR_SET_NO_NEW_PRIVS = 38
 PR_SET_SECCOMP = 22
