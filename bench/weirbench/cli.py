@@ -24,7 +24,7 @@ SWEEP_ROUNDS, SWEEP_SECONDS = 3, 0.1
 # Quick: enough to see where things stand, too short to be quoted.
 QUICK_ROUNDS, QUICK_SECONDS, QUICK_CONNECTS = 2, 0.05, 100
 QUICK_MOST_S = 175  # what would not be done by then is left out: it says "under three minutes"
-QUICK = (r"^(h2c-(6b|1k|304|range|16k|gz|plain)-c10-m32|h2c-1k-c50-m1|h2-(1k|100k)-c10-m32"
+QUICK = (r"^(h2c-(6b|1k|304|range|16k)-c10-m32|h2c-1k-c50-m1|h2-(1k|100k)-c10-m32"
          r"|h2-100m-c2-m2|h2-(full|resumed)|h1-1k-wrk-c50|open-h2-1k|idle-.*)$")
 
 

@@ -65,8 +65,10 @@ def _h2load(workload, port, amount, _site, group, log):
     return argv + _urls(workload, port)
 
 
-def _wrk(workload, port, amount, _site, _group, _log):
+def _wrk(workload, port, amount, site, group, _log):
     argv = ["wrk", "-t1", f"-c{workload.connections}", f"-d{amount}"]
+    if workload.tls:  # it has no options for what it offers
+        argv = ["env", f"OPENSSL_CONF={site.tls_offer(SUITE, group)}", *argv]
     if workload.streams > 1:
         return argv + [f"-s{PIPELINE}", _urls(workload, port)[0], "--", str(workload.streams)]
     return argv + _urls(workload, port)[:1]

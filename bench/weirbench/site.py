@@ -78,6 +78,13 @@ class Site:
             check=True, capture_output=True)
         self.key.chmod(0o644)  # a server may read it after it has dropped root
 
+    def tls_offer(self, suite, group):
+        """A configuration of OpenSSL by which a client offers TLS 1.3 with these alone."""
+        path = self.prefix / "offer.cnf"
+        path.write_text("openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = offer\n"
+                        f"[offer]\nMinProtocol = TLSv1.3\nCiphersuites = {suite}\nGroups = {group}\n")
+        return path
+
     def fill(self, template, ports):
         """Put this site's paths and `ports` ({name: number}) in the place of @WORDS@."""
         words = {

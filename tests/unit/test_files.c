@@ -175,6 +175,7 @@ static void links_are_followed_inside_the_root_only(void **state)
     assert_int_equal(fake_get(&fake, "/subdir/page.html")->status, 200);
     assert_int_equal(fake_get(&fake, "/sub/up")->status, 200);
     assert_int_equal(fake_get(&fake, "/absolute")->status, 200);
+    assert_body(&fake, "<h1>hello</h1>");
     static const char *const outside[] = {"/outside", "/parent/secret", "/passwd",
                                           "/loop",    "/reenter",       "/magic"};
     for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)

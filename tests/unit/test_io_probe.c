@@ -21,6 +21,7 @@ static struct {
     int buffers_error;
 } lacks;
 
+/* NOLINTBEGIN(readability-identifier-naming, bugprone-reserved-identifier): linker's names */
 int __real_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
                                       struct io_uring_params *p);
 int __wrap_io_uring_queue_init_params(unsigned entries, struct io_uring *ring,
@@ -63,6 +64,8 @@ int __wrap_io_uring_register_buffers_sparse(struct io_uring *ring, unsigned nr)
     return lacks.buffers_error != 0 ? lacks.buffers_error
                                     : __real_io_uring_register_buffers_sparse(ring, nr);
 }
+
+/* NOLINTEND(readability-identifier-naming, bugprone-reserved-identifier) */
 
 static int set_up(void **state)
 {
