@@ -168,8 +168,9 @@
  * 64; above 16 KiB a copy gains less than the memory is worth, which the page cache has used
  * already */
 #define LIMIT_SNAPSHOT_LEN ((size_t)16 * 1024)
-/* parts of large files, asked for by range, that a worker keeps as copies, and the bytes of one at
- * the most: 4 MiB in all.  What holds for whole files holds for parts: see LIMIT_SNAPSHOT_LEN */
+/* parts of large files that were asked for twice and that a worker keeps as copies, and the bytes
+ * of one at the most: 4 MiB in all.  What holds for whole files holds for parts: see
+ * LIMIT_SNAPSHOT_LEN */
 #define LIMIT_PIECES 256
 #define LIMIT_PIECE_LEN LIMIT_SNAPSHOT_LEN
 /* bytes of originals that were made from compressed siblings: of one, which also bounds what a file

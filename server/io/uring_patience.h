@@ -10,6 +10,10 @@
  * The goal is learnt: it shrinks to what came when the time was over, and grows by one when it was
  * reached often.  It stays at one where connections are few: they would wait for each other.  Where
  * requests are rare there is no patience at all: the first completion, of whatever, ends the wait.
+ *
+ * What it costs, at a constant rate over 50 connections: at 18,000 requests a second nothing that
+ * could be seen, at 30,000 the median latency rises from 60 to some 110 us, at 60,000, nearly all
+ * of a core, from 62 to 132, while p99 stays (377, 394).  One connection is answered as ever.
  */
 #ifndef IO_URING_PATIENCE_H
 #define IO_URING_PATIENCE_H
@@ -20,8 +24,10 @@
 
 /* What a request can lose by it: about what it takes to answer a few others. */
 #define URING_PATIENCE_NS 50000
-/* mean time between receptions above which a wait of that length would see one at most */
-#define URING_PATIENCE_GAP_NS 40000
+/* Mean time between receptions above which a wait of that length sees one at most.  Measured: 400
+ * TLS connections of four streams, which send every 50 us, cost 0.89 of epoll with it, 0.94 with
+ * 40000. */
+#define URING_PATIENCE_GAP_NS 60000
 /* Eight requests to a call: of what a call and a sleep cost, an eighth is left to each. */
 #define URING_PATIENCE_GOAL_MAX 8
 /* open connections for each that is waited for */

@@ -26,7 +26,10 @@ static const struct {
     {IORING_OP_SHUTDOWN, "shutdown"},
 };
 
-/* The ring itself: of the two ways, the first that the kernel knows. */
+/*
+ * The ring itself: of the two ways, the first that the kernel knows.  The second costs 1.00 to 1.04
+ * of the first's CPU time per request (1 KiB; 50 and 400 connections, with and without TLS).
+ */
 static enum weir_err ring_set_up(struct io_uring *ring, unsigned without, unsigned *features,
                                  char why[URING_WHY_LEN])
 {

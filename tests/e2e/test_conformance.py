@@ -1,5 +1,6 @@
 """The table of conformance/, row by row, over every way to the server."""
 
+import contextlib
 import email.utils
 import re
 
@@ -87,9 +88,10 @@ def servers(tmp_path_factory):
                                    listen=("-l", "127.0.0.1:0", "-s", "127.0.0.1:0"))
         return running[name]
 
-    yield of
-    for server in running.values():
-        server.stop()
+    with contextlib.ExitStack() as stack:  # each is stopped, even if another one did not end well
+        yield of
+        for server in running.values():
+            stack.callback(server.stop)
 
 
 @pytest.fixture(scope="module")

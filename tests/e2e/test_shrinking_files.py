@@ -19,6 +19,7 @@ HOT_LEN = 300_000
 VICTIM_LEN = 1_200_000
 PAGE = 4096
 LOAD_REQUESTS = 5000
+PART_LEN = 5000  # of a range, which the server keeps as a copy
 WINDOW = 256 * 1024  # of a stream: most of a body is still to be sent when its file is cut
 
 
@@ -26,16 +27,34 @@ def received(wire, streams):
     return sum(len(wire.responses[s].body) for s in streams if s in wire.responses)
 
 
+def ask_for_part(wire, name, first):
+    return wire.request(f"/{name}", extra=[("range", f"bytes={first}-{first + PART_LEN - 1}")])
+
+
+def check_part(response, body, first):
+    """A part is that of the body, before the cut or after it, or there is none."""
+    if not response.ended:
+        assert response.reset == Error.INTERNAL_ERROR
+    elif response.status == 206:
+        assert len(response.body) == int(response.get("content-length"))
+        assert response.body == body[first:first + len(response.body)]
+    else:
+        assert response.status in (416, 500)
+
+
 def shrink_once(wire, tree, rng, number):
-    """Ask for a file twice and for another in between; cut the first under way."""
+    """Ask for a file twice, for another in between and for parts; cut the first under way."""
     name = f"victim-{number}.bin"
     body = tree.add(name, content(VICTIM_LEN, seed=number % 8))
     streams = [wire.request(path) for path in (f"/{name}", "/hot.bin", f"/{name}")]
+    first = rng.randrange(VICTIM_LEN - PART_LEN)
+    parts = [ask_for_part(wire, name, first) for _ in range(2)]
     enough = rng.randrange(0, VICTIM_LEN)
     wire.wait(lambda: received(wire, streams) >= enough or
               all(s in wire.responses and wire.responses[s].done for s in streams))
     cut = rng.choice([0, 0, rng.randrange(0, VICTIM_LEN, PAGE), rng.randrange(VICTIM_LEN)])
     os.truncate(tree.root / name, cut)
+    parts += [ask_for_part(wire, name, at) for at in (first, cut, 0)]
 
     hot = wire.response(streams[1])
     assert hot.ended and hot.body == tree.files["hot.bin"]
@@ -49,8 +68,10 @@ def shrink_once(wire, tree, rng, number):
         else:
             assert response.reset == Error.INTERNAL_ERROR
             resets += 1
+    for stream, at in zip(parts, (first, first, first, cut, 0)):
+        check_part(wire.response(stream), body, at)
     tree.remove(name)
-    for stream in streams:
+    for stream in streams + parts:
         del wire.responses[stream]
     return resets
 

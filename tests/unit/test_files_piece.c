@@ -67,20 +67,34 @@ static void every_part_is_itself(void **state)
     struct rng r = rng_new("parts");
     for (int step = 0; step < 20000; step++) {
         size_t len = 1 + rng_below(&r, step % 2 == 0 ? 3 : LIMIT_PIECE_LEN + 100);
-        size_t first = rng_below(&r, step % 3 == 0 ? 200 : LARGE_LEN - len);
+        size_t first = rng_below(&r, step % 3 == 0 ? 20 : LARGE_LEN - len);
         fake.read_max = step % 5 == 0 ? 1 + rng_below(&r, len) : LIMIT_PIECE_LEN;
         assert_part(first, len);
     }
     assert_true(mem_live(fake.mem) < LIMIT_PIECES + 200);
 }
 
+static void a_part_that_is_asked_for_once_is_not_copied(void **state)
+{
+    (void)state;
+    assert_part(0, 1);
+    size_t live = mem_live(fake.mem);
+
+    for (size_t i = 1; i < 1000; i++)
+        assert_part(i * 100, 5000);
+
+    assert_int_equal(mem_live(fake.mem), live);
+    assert_int_equal(fake.stats.calls.preadv2, 0);
+}
+
 static void a_part_in_two_chunks_comes_from_both(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        assert_part(CHUNK_LEN - 1000, 3000);
-        assert_int_equal(fake.answer.slices, 2);
-    }
+    assert_part(CHUNK_LEN - 1000, 3000);
+    assert_int_equal(fake.answer.slices, 2);
+
+    assert_part(CHUNK_LEN - 1000, 3000);
+    assert_int_equal(fake.answer.slices, 1); /* a copy */
 }
 
 /* The tests below: what happens to the file just before its bytes are taken. */
@@ -103,6 +117,7 @@ static void cut(struct fake *f, uint64_t offset)
 static void bytes_of_another_version_are_not_sent(void **state)
 {
     (void)state;
+    assert_part(1000, 500);
     fake.before_read = edit;
     assert_true(get_part(1000, 500)->is_broken);
 
@@ -114,7 +129,7 @@ static void bytes_that_are_gone_are_not_sent(void **state)
 {
     (void)state;
     assert_int_equal(map_guard_install(), WEIR_OK); /* here: cmocka has handlers of its own */
-    assert_part(1, 1);
+    assert_part(LARGE_LEN - 5000, 5000);
     fake.before_read = cut;
     assert_true(get_part(LARGE_LEN - 5000, 5000)->is_broken);
 
@@ -125,6 +140,7 @@ static void bytes_that_are_gone_are_not_sent(void **state)
 static void a_new_version_has_new_parts(void **state)
 {
     (void)state;
+    assert_part(900, 500);
     assert_part(900, 500);
 
     fake.clock.now_ms++;
@@ -138,7 +154,7 @@ static void without_memory_parts_come_from_the_map(void **state)
     (void)state;
     struct weir_buf *taken[8192];
     size_t count = 0;
-    assert_part(1, 1);
+    assert_part(2000, 5000);
     while (!mem_is_low(fake.mem)) {
         assert_true(count < sizeof(taken) / sizeof(taken[0]));
         taken[count++] = block_take(fake.mem, BLOCK_LARGE);
@@ -157,6 +173,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_part_that_is_asked_for_again_is_there, setup, teardown),
         cmocka_unit_test_setup_teardown(every_part_is_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_part_that_is_asked_for_once_is_not_copied, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_part_in_two_chunks_comes_from_both, setup, teardown),
         cmocka_unit_test_setup_teardown(bytes_of_another_version_are_not_sent, setup, teardown),
         cmocka_unit_test_setup_teardown(bytes_that_are_gone_are_not_sent, setup, teardown),

@@ -5,6 +5,8 @@
 #include "tickets.h"
 #include "tls_peer.h"
 
+#define PERIOD_S ((int64_t)TLS_TICKET_PERIOD_S)
+
 #define SUITE_128 "TLS_AES_128_GCM_SHA256"
 #define SUITE_256 "TLS_AES_256_GCM_SHA384"
 #define SUITE_CHACHA "TLS_CHACHA20_POLY1305_SHA256"
@@ -283,13 +285,13 @@ static bool is_resumed(SSL_SESSION *session, const char *sni, int64_t date_s)
 static void a_ticket_is_good_for_this_period_and_the_next(void **state)
 {
     (void)state;
-    const int64_t start = 500000 * TLS_TICKET_PERIOD_S;
+    const int64_t start = 500000 * PERIOD_S;
     SSL_SESSION *session = ticket_for("localhost", start + 10);
 
     assert_true(is_resumed(session, "localhost", start + 20));
-    assert_true(is_resumed(session, "localhost", start + TLS_TICKET_PERIOD_S));
-    assert_true(is_resumed(session, "localhost", start + 2 * TLS_TICKET_PERIOD_S - 1));
-    assert_false(is_resumed(session, "localhost", start + 2 * TLS_TICKET_PERIOD_S));
+    assert_true(is_resumed(session, "localhost", start + PERIOD_S));
+    assert_true(is_resumed(session, "localhost", start + 2 * PERIOD_S - 1));
+    assert_false(is_resumed(session, "localhost", start + 2 * PERIOD_S));
     assert_false(is_resumed(session, "localhost", start - 1));
 
     SSL_SESSION_free(session);
@@ -299,7 +301,7 @@ static void a_ticket_is_good_for_this_period_and_the_next(void **state)
 static void a_ticket_is_good_for_its_name_alone(void **state)
 {
     (void)state;
-    const int64_t now = 500000 * TLS_TICKET_PERIOD_S;
+    const int64_t now = 500000 * PERIOD_S;
     SSL_SESSION *session = ticket_for("a.example", now);
     SSL_SESSION *nameless = ticket_for(NULL, now);
 
@@ -316,7 +318,7 @@ static void a_ticket_is_good_for_its_name_alone(void **state)
 static void a_ticket_of_another_process_means_a_full_handshake(void **state)
 {
     (void)state;
-    const int64_t now = 500000 * TLS_TICKET_PERIOD_S;
+    const int64_t now = 500000 * PERIOD_S;
     SSL_SESSION *session = ticket_for("localhost", now);
     struct tls_ctx *first = peer_contexts[0];
     peer_contexts[0] = peer_tls_ctx(TLS_AEAD_OPENSSL);
@@ -333,11 +335,11 @@ static void early_data_is_skipped(void **state)
 {
     (void)state;
     struct peer p;
-    SSL_SESSION *session = ticket_for("localhost", 500000 * TLS_TICKET_PERIOD_S);
+    SSL_SESSION *session = ticket_for("localhost", 500000 * PERIOD_S);
     assert_int_equal(SSL_SESSION_set_max_early_data(session, 16384), 1); /* as if we took it */
     peer_init(&p, peer_contexts[0],
               &(struct peer_config){.alpn = ALPN_H2, .sni = "localhost", .session = session});
-    p.clock.date_s = 500000 * TLS_TICKET_PERIOD_S;
+    p.clock.date_s = 500000 * PERIOD_S;
     size_t written;
 
     assert_int_equal(SSL_write_early_data(p.ssl, "early", 5, &written), 1);
@@ -359,11 +361,11 @@ static void early_data_is_skipped_to_a_limit(void **state)
     (void)state;
     struct peer p;
     static const uint8_t early[20000];
-    SSL_SESSION *session = ticket_for("localhost", 500000 * TLS_TICKET_PERIOD_S);
+    SSL_SESSION *session = ticket_for("localhost", 500000 * PERIOD_S);
     assert_int_equal(SSL_SESSION_set_max_early_data(session, sizeof(early)), 1);
     peer_init(&p, peer_contexts[0],
               &(struct peer_config){.alpn = ALPN_H2, .sni = "localhost", .session = session});
-    p.clock.date_s = 500000 * TLS_TICKET_PERIOD_S;
+    p.clock.date_s = 500000 * PERIOD_S;
     size_t written;
 
     assert_int_equal(SSL_write_early_data(p.ssl, early, sizeof(early), &written), 1);

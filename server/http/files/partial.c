@@ -29,6 +29,7 @@ struct part {
 struct partial {
     struct reader reader;
     struct pieces *pieces;  /* Borrowed */
+    bool is_from_map;       /* no piece is asked for any more */
     struct weir_buf *heads; /* Own: heads and tail; NULL if there are none */
     size_t count;
     struct part parts[RANGES_MAX + 1]; /* the last one is the tail, with no range */
@@ -42,38 +43,24 @@ static struct partial *partial_from(void *ctx)
     return ctx;
 }
 
-/* True if the body is a piece, and all of it can be taken at once: none is kept for slow peers. */
-static bool partial_is_piece(const struct partial *p, uint64_t offset, size_t max)
+/*
+ * True if a piece may be the body, and all of it can be taken at once: none is kept for slow peers.
+ * A response whose bytes were once taken from the map stays with it.
+ */
+static bool partial_may_be_piece(const struct partial *p, uint64_t offset, size_t max)
 {
-    const struct range *range = &p->parts[0].range;
-    return p->count == 1 && offset == 0 && max >= range->len && piece_suits(p->reader.file, range);
-}
-
-static enum weir_err partial_read_piece(struct partial *p, struct weir_slice *out)
-{
-    const struct range *range = &p->parts[0].range;
-    struct file *f = p->reader.file;
-    if (pieces_find(p->pieces, f, range, out))
-        return WEIR_OK;
-    struct weir_slice bytes;
-    enum weir_err err = reader_read(&p->reader, range->first, (size_t)range->len, &bytes);
-    if (err != WEIR_OK)
-        return err;
-    /* A range in two chunks comes from the map, in as many slices. */
-    err = bytes.len < range->len ? WEIR_NOMEM : pieces_make(p->pieces, f, range, &bytes, out);
-    if (err == WEIR_NOMEM) {
-        *out = bytes;
-        return WEIR_OK;
-    }
-    weir_slice_drop(&bytes);
-    return err;
+    return !p->is_from_map && p->count == 1 && offset == 0 && max >= p->parts[0].range.len;
 }
 
 static enum weir_err partial_read(void *ctx, uint64_t offset, size_t max, struct weir_slice *out)
 {
     struct partial *p = partial_from(ctx);
-    if (partial_is_piece(p, offset, max))
-        return partial_read_piece(p, out);
+    if (partial_may_be_piece(p, offset, max)) {
+        enum weir_err err = pieces_get(p->pieces, p->reader.file, &p->parts[0].range, out);
+        if (err != WEIR_NOMEM)
+            return err;
+    }
+    p->is_from_map = true;
     size_t head_at = 0;
     for (size_t i = 0; i < p->count; i++) {
         const struct part *part = &p->parts[i];
@@ -217,6 +204,7 @@ bool partial_respond(struct weir_request *r, struct pieces *pieces, struct file 
         return false;
     uint64_t end = 0;
     p->pieces = pieces;
+    p->is_from_map = false;
     p->heads = NULL;
     p->count = count;
     for (size_t i = 0; i < count; i++) {

@@ -15,8 +15,8 @@
 
 /*
  * Answer with these 1..RANGES_MAX ranges of the file: a plain 206 for one, multipart/byteranges for
- * more, whose boundary is made of `random`.  A small range alone is a piece (piece.h); of all
- * others no byte is copied.
+ * more, whose boundary is made of `random`.  A small range alone may be a piece (piece.h); of
+ * all others no byte is copied.
  * Own:   takes a reference on f for itself.
  * False: nothing was sent, because that would be longer than the whole or there is no memory: the
  *        whole is a good answer too.

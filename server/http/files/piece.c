@@ -1,32 +1,21 @@
 /* See piece.h. */
 #include "piece.h"
 
-#include <string.h>
+#include <sys/uio.h>
 
 #include "internal/assert.h"
-#include "list.h"
+#include "internal/stats.h"
 #include "mem.h"
+#include "root.h"
 
 struct piece {
     struct weir_buf buf;
-    uint64_t file_id; /* partial_id of the file, which no other file ever has */
-    struct range range;
     uint8_t bytes[];
 };
 
 static void piece_free(struct weir_buf *b)
 {
     mem_give(container_of(b, struct piece, buf));
-}
-
-static void piece_unref(struct piece **place)
-{
-    struct piece *piece = *place;
-    *place = NULL;
-    if (piece == NULL)
-        return;
-    struct weir_buf *b = &piece->buf;
-    weir_buf_unref(&b);
 }
 
 void pieces_init(struct pieces *p, struct mem *mem)
@@ -37,7 +26,7 @@ void pieces_init(struct pieces *p, struct mem *mem)
 void pieces_deinit(struct pieces *p)
 {
     for (size_t i = 0; i < LIMIT_PIECES; i++)
-        piece_unref(&p->places[i]);
+        weir_buf_unref(&p->places[i].bytes);
 }
 
 /* Where a piece is, or would be. */
@@ -48,47 +37,63 @@ static size_t place_of(const struct file *f, const struct range *range)
     return (size_t)(x >> 32) % LIMIT_PIECES;
 }
 
+static bool place_is_of(const struct piece_place *place, const struct file *f,
+                        const struct range *range)
+{
+    return place->file_id == f->partial_id && place->range.first == range->first &&
+           place->range.len == range->len;
+}
+
 bool pieces_have(const struct pieces *p, const struct file *f, const struct range *range)
 {
-    const struct piece *piece = p->places[place_of(f, range)];
-    return piece != NULL && piece->file_id == f->partial_id && piece->range.first == range->first &&
-           piece->range.len == range->len;
+    const struct piece_place *place = &p->places[place_of(f, range)];
+    return place_is_of(place, f, range) && place->bytes != NULL;
 }
 
-bool pieces_find(const struct pieces *p, const struct file *f, const struct range *range,
-                 struct weir_slice *out)
+/* Copy bytes of a file that can be had at once.  NULL: they cannot, or there is no memory. */
+static struct weir_buf *piece_read(struct mem *mem, const struct file *f, const struct range *range)
 {
-    if (!pieces_have(p, f, range))
-        return false;
-    struct piece *piece = p->places[place_of(f, range)];
-    *out = weir_slice_of(&piece->buf, piece->bytes, (size_t)piece->range.len);
-    return true;
-}
-
-enum weir_err pieces_make(struct pieces *p, struct file *f, const struct range *range,
-                          const struct weir_slice *bytes, struct weir_slice *out)
-{
-    WEIR_ASSERT(bytes->len == range->len && piece_suits(f, range));
-    struct piece *piece = mem_is_low(p->mem) ? NULL : mem_take(p->mem, sizeof(*piece) + bytes->len);
+    size_t len = (size_t)range->len;
+    struct piece *piece = mem_is_low(mem) ? NULL : mem_take(mem, sizeof(*piece) + len);
     if (piece == NULL)
-        return WEIR_NOMEM;
+        return NULL;
+    const struct iovec iov = {piece->bytes, len};
+    f->root->stats->calls.preadv2++;
+    if (preadv2(f->fd, &iov, 1, (off_t)range->first, RWF_NOWAIT) != (ssize_t)len) {
+        mem_give(piece);
+        return NULL;
+    }
     piece->buf = (struct weir_buf){
         .refs = 1,
         .origin = WEIR_ORIGIN_POOLED,
         .base = piece->bytes,
-        .cap = bytes->len,
+        .cap = len,
         .release = piece_free,
     };
-    piece->file_id = f->partial_id;
-    piece->range = *range;
-    memcpy(piece->bytes, bytes->ptr, bytes->len);
-    if (!file_source.is_intact(f)) {
-        piece_unref(&piece);
-        return WEIR_STREAM;
+    return &piece->buf;
+}
+
+enum weir_err pieces_get(struct pieces *p, struct file *f, const struct range *range,
+                         struct weir_slice *out)
+{
+    if (!file_is_map(f) || range->len > LIMIT_PIECE_LEN)
+        return WEIR_NOMEM;
+    struct piece_place *place = &p->places[place_of(f, range)];
+    if (!place_is_of(place, f, range)) {
+        weir_buf_unref(&place->bytes);
+        *place = (struct piece_place){.file_id = f->partial_id, .range = *range};
+        return WEIR_NOMEM;
     }
-    struct piece **place = &p->places[place_of(f, range)];
-    piece_unref(place);
-    *place = piece;
-    *out = weir_slice_of(&piece->buf, piece->bytes, bytes->len);
+    if (place->bytes == NULL) {
+        struct weir_buf *bytes = piece_read(p->mem, f, range);
+        if (bytes == NULL)
+            return WEIR_NOMEM;
+        if (!file_source.is_intact(f)) {
+            weir_buf_unref(&bytes);
+            return WEIR_STREAM;
+        }
+        place->bytes = bytes;
+    }
+    *out = weir_slice_of(place->bytes, place->bytes->base, (size_t)range->len);
     return WEIR_OK;
 }

@@ -1,10 +1,13 @@
 /*
- * Small parts of large files that were asked for, as copies in memory.
+ * Small parts of large files that are asked for again and again, as copies in memory.
  *
  * The end of a body that is sent from a map can be said only when its bytes have left, in a frame
  * of its own and after a look at the file (response.h, is_intact).  For a few pages that costs half
  * as much again as the rest of the request.  A copy of them is an ordinary small body: the file is
  * looked at once, when it has been made, and whoever asks for the same part finds it.
+ *
+ * A part is copied when it is asked for the second time, by a read that does not wait.  The map is
+ * not touched: where it has been cut off, bytes of it that others are sending would become zeros.
  *
  * Invariant: a piece holds the bytes that the file's fields tell of: the file was looked at after
  *            they were copied, and was what had been opened.
@@ -15,6 +18,7 @@
 #define FILES_PIECE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "file.h"
 #include "range.h"
@@ -23,12 +27,19 @@
 #include "weir/err.h"
 
 struct mem;
-struct piece;
 
-/* Those of a worker.  A newer piece takes the place of an older one that chance has put there. */
+/* What was asked for last of all that chance puts there. */
+struct piece_place {
+    uint64_t
+        file_id; /* partial_id of the file, which no other file ever has; 0: the place is free */
+    struct range range;
+    struct weir_buf *bytes; /* Own: a reference; NULL: it was asked for once */
+};
+
+/* Those of a worker. */
 struct pieces {
-    struct mem *mem;                    /* Borrowed */
-    struct piece *places[LIMIT_PIECES]; /* Own: a reference each; NULL: free */
+    struct mem *mem; /* Borrowed */
+    struct piece_place places[LIMIT_PIECES];
 };
 
 void pieces_init(struct pieces *p, struct mem *mem);
@@ -36,26 +47,17 @@ void pieces_init(struct pieces *p, struct mem *mem);
 /* Those that are being sent stay until they have left. */
 void pieces_deinit(struct pieces *p);
 
-/* True if that part of a file is worth a copy. */
-static inline bool piece_suits(const struct file *f, const struct range *range)
-{
-    return file_is_map(f) && range->len <= LIMIT_PIECE_LEN;
-}
-
 /* True if the piece is there. */
 bool pieces_have(const struct pieces *p, const struct file *f, const struct range *range);
 
-/* The piece, if it is there.  Own: *out carries a reference. */
-bool pieces_find(const struct pieces *p, const struct file *f, const struct range *range,
-                 struct weir_slice *out);
-
 /*
- * Make a piece of bytes of f's map, which are all of the range, and keep it.
- * Own: *out carries a reference; `bytes` stays the caller's.
- * Err: STREAM: the bytes are not what they were when f was opened.  NOMEM: send them as they are.
+ * The piece that is that range of the file, made if it is due.
+ * Own: *out carries a reference.
+ * Err: NOMEM: there is none, and the bytes are to be taken from the map.  STREAM: the file is not
+ *      what was opened any more.
  */
 WEIR_MUST_USE
-enum weir_err pieces_make(struct pieces *p, struct file *f, const struct range *range,
-                          const struct weir_slice *bytes, struct weir_slice *out);
+enum weir_err pieces_get(struct pieces *p, struct file *f, const struct range *range,
+                         struct weir_slice *out);
 
 #endif
