@@ -113,6 +113,7 @@ struct io_sock {
 struct io_backend {
     const char *name;
     bool spares_descriptors; /* a connection is none of the process's descriptors */
+    size_t accepts_ahead;    /* connections of a listener that it takes before it is paused */
     enum weir_err (*open)(const struct io_env *env, struct io **out);
     void (*end)(struct io *io);
     void (*free)(struct io *io);

@@ -264,6 +264,7 @@ static enum weir_err uring_open(const struct io_env *env, struct io **out)
 const struct io_backend io_uring_backend = {
     .name = "uring",
     .spares_descriptors = true,
+    .accepts_ahead = URING_ACCEPTS,
     .open = uring_open,
     .end = uring_end,
     .free = uring_free,

@@ -121,9 +121,11 @@ static enum weir_err take_signals(struct program *p)
 
 /*
  * Half of the descriptors are for connections, the rest for files and everything else.  Where a
- * connection takes up none, each worker may have as many as the process may have descriptors.
+ * connection takes up none, each worker has a table of as many as the process may have descriptors;
+ * room is left there for those that are accepted before accepting pauses: the kernel resets what
+ * it has accepted and finds no entry for.
  */
-static size_t connections_per_worker(const struct io_backend *io, size_t workers)
+static size_t connections_per_worker(const struct io_backend *io, size_t workers, size_t listeners)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
@@ -133,9 +135,9 @@ static size_t connections_per_worker(const struct io_backend *io, size_t workers
         setrlimit(RLIMIT_NOFILE, &limit); /* what we may have anyway; else the old one holds */
         getrlimit(RLIMIT_NOFILE, &limit);
     }
+    rlim_t ahead = listeners * io->accepts_ahead;
     rlim_t each = io->spares_descriptors ? limit.rlim_cur : limit.rlim_cur / 2 / workers;
-    if (each < 1)
-        each = 1;
+    each = each > ahead ? each - ahead : 1;
     return each < LIMIT_CONNECTIONS ? (size_t)each : LIMIT_CONNECTIONS;
 }
 
@@ -264,7 +266,7 @@ static int run_workers(struct program *p, struct config *config)
     size_t workers = config->workers != 0 ? config->workers : p->cpus.worth;
     if (workers > CONFIG_WORKERS_MAX)
         workers = CONFIG_WORKERS_MAX;
-    p->connections_max = connections_per_worker(p->io, workers);
+    p->connections_max = connections_per_worker(p->io, workers, config->listener_count);
     if (open_listeners(p, config, workers) != WEIR_OK) {
         close(p->signal_fd);
         close(p->ended_fd);

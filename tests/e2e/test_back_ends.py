@@ -111,12 +111,12 @@ def test_a_word_that_is_no_way_is_refused(tree):
 
 
 def test_connections_use_up_no_descriptors(run, uring, tree):
-    """Ten times as many connections as the process may open files, over two workers."""
+    """Ten times as many connections as the process may open files, over sixteen workers."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < CONNECTIONS + 200:
         pytest.skip("this machine's limit of descriptors is too low for the clients")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    server = run("--io", "uring", "-w", "12", descriptors=DESCRIPTORS)
+    server = run("--io", "uring", "-w", "16", descriptors=DESCRIPTORS)
     before = server.descriptor_count()
     sockets = [open_tcp(server.port) for _ in range(CONNECTIONS)]
     for sock in sockets:
