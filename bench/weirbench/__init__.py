@@ -14,8 +14,9 @@ openloop    constant rates;  openreport: their table and plot
 idle        memory of connections that do nothing
 instructions  instructions per request under valgrind, and their budget
 stats       medians, percentiles, spreads, ratios, verdicts
-demands     what follows for each demand
-report      the printed table and report.md;  method: its words on how
+demands     met or missed, for each demand
+report      the printed tables and report.md;  method: its words on how;  details: details.md
+sweep       matrix and picture of weir's share over connections and streams
 plots, svg  bar charts
 profile, flame  flame graphs;  split: whose work the time of TLS is
 environment what the figures were measured on
