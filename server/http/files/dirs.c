@@ -1,6 +1,7 @@
 /* See dirs.h. */
 #include "dirs.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,9 +188,11 @@ static bool dir_watch(struct dirs *d, struct dir *dir, struct dir *parent)
         return true;
     if (dir->failed_ms != 0 && now_ms - dir->failed_ms < LIMIT_CACHE_WATCHED_MS)
         return false;
+    errno = 0;
     dir->watch = dir_add_watch(d, dir);
     if (dir->watch == -1) {
-        dir->failed_ms = now_ms;
+        /* One that is not in memory, which is EAGAIN, will be when somebody has looked into it. */
+        dir->failed_ms = errno == EAGAIN ? 0 : now_ms;
         return false;
     }
     struct dir **slot = &d->by_watch[(unsigned)dir->watch % BUCKETS];
