@@ -151,7 +151,9 @@ class Workload:
         if self.client == "wrk":
             return 1
         paths = len(self.content.paths)
-        return self.in_flight if paths in (1, MANY) else self.connections * paths
+        if paths == MANY:
+            return MANY  # fewer would be a smaller set of files, which a cache may hold
+        return self.in_flight if paths == 1 else self.connections * paths
 
     def bytes_of(self, requests):
         """Bytes in the bodies of so many answers, a multiple of the step."""

@@ -62,7 +62,7 @@ static const struct option_row rows[] = {
     {"list", OPTION_LIST, NULL, "list directories that have no index.html"},
     {"no-precompressed", OPTION_NO_PRECOMPRESSED, NULL, "do not look for FILE.br, .zst and .gz"},
     {"cache-size", OPTION_CACHE_SIZE, "SIZE",
-     "memory for small files, each worker's: 256K, 64M (default 64M)"},
+     "memory for small files, each worker's: 256K, 64M (default 128M)"},
     {"cache-files", OPTION_CACHE_FILES, "N", "large files kept open, each worker's (default 1024)"},
     {"server", OPTION_SERVER, "NAME", "value of the field server; '': none (default weir)"},
     {"workers", 'w', "N", "threads (default: the CPUs it may run on)"},
