@@ -12,6 +12,7 @@ MARKS = {
     "~": f"noisy: rounds differ by more than {stats.NOISY_SPREAD:.0%}, or others took more than"
          f" {stats.NOISY_OTHERS:.0%} of the server's core",
     "p": "key exchange on P-256: this server has no X25519",
+    "r": "the server closed connections, and the client opened others: their cost is in the figure",
 }
 
 
@@ -122,7 +123,7 @@ def number(value):
 
 
 def marks(cell):
-    found = {"c": cell.client_bound, "~": cell.noisy, "p": cell.odd_group}
+    found = {"c": cell.client_bound, "~": cell.noisy, "p": cell.odd_group, "r": cell.renewed}
     return "".join(mark for mark, holds in found.items() if holds)
 
 
