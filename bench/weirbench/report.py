@@ -18,6 +18,7 @@ MARKS = {
 
 # io_uring may cost no more than this in workloads where it is not demanded to cost less.
 BACK_ENDS_ALIKE = Demand(1.05, "weir:epoll", "weir:uring")
+STEADY = 0.10  # of a ratio: rounds of a sweep that differ by no more are enough of them
 
 
 class Results:
@@ -82,6 +83,15 @@ class Results:
         for f in (f for w in workloads for f in self.findings(w)):
             if (f.verdict or "").endswith("?"):
                 wanted |= {self._named(f.workload, f.subject), self._named(f.workload, f.against)}
+        return wanted
+
+    def unsteady(self, workloads):
+        """The same of whom more are wanted because the rounds do not agree on weir beside the best peer."""
+        wanted = set()
+        for w in workloads:
+            found = self.main_finding(w)
+            if found.ratio and found.ratio.high - found.ratio.low > STEADY * found.ratio.value:
+                wanted |= {(w.name, found.subject), (w.name, found.against)}
         return wanted
 
     def _named(self, workload, name):
