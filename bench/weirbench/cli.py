@@ -20,6 +20,7 @@ BENCH = pathlib.Path(__file__).resolve().parent.parent
 REPOSITORY = BENCH.parent
 
 ROUNDS, SECONDS = 5, 0.4
+MORE_ROUNDS = 3  # times those planned, at the most
 SWEEP_ROUNDS, SWEEP_SECONDS = 3, 0.1
 # Quick: enough to see where things stand, too short to be quoted.
 QUICK_ROUNDS, QUICK_SECONDS, QUICK_CONNECTS = 2, 0.05, 100
@@ -48,6 +49,8 @@ def parse(argv):
         help="weir with epoll and with io_uring in every workload, not in those alone that say so")
     add("--only", metavar="REGEX", default="", help="workloads whose name matches")
     add("--rounds", type=int, metavar="N", help=f"default {ROUNDS}")
+    add("--most-rounds", type=int, metavar="N",
+        help="where those leave open whether a demand is met (default: three times as many)")
     add("--seconds", type=float, metavar="S", help=f"of load per run (default {SECONDS:g})")
     add("--quick", action="store_true",
         help="a bit of everything in under 3 minutes, not to be quoted")
@@ -159,16 +162,19 @@ def make_plan(options):
     rounds, seconds = (QUICK_ROUNDS, QUICK_SECONDS) if options.quick else (ROUNDS, SECONDS)
     if options.sweep:
         rounds, seconds = SWEEP_ROUNDS, SWEEP_SECONDS
+    rounds = rounds if options.rounds is None else options.rounds
+    most = rounds * (1 if options.quick or options.sweep else MORE_ROUNDS)
     plan = measure.Plan(
-        rounds=rounds if options.rounds is None else options.rounds,
+        rounds=rounds,
+        most_rounds=most if options.most_rounds is None else options.most_rounds,
         seconds=seconds if options.seconds is None else options.seconds,
         is_bare=options.sweep,
         connects=QUICK_CONNECTS if options.quick else None,
         server_core=server_core if options.server_core is None else options.server_core,
         client_core=client_core if options.client_core is None else options.client_core,
         niceness=options.nice, tracer=syscalls.tool())
-    if plan.rounds < 1 or plan.seconds <= 0:
-        raise ValueError("rounds and seconds must be positive")
+    if not 1 <= plan.rounds <= plan.most_rounds or plan.seconds <= 0:
+        raise ValueError("rounds and seconds must be positive, and the most rounds no fewer than the others")
     allowed = os.sched_getaffinity(0)
     if not {plan.server_core, plan.client_core} <= allowed:
         raise ValueError(f"cores must be among {sorted(allowed)}")
@@ -180,6 +186,7 @@ def run(chosen, taking_part, site, plan, out, options):
         "started": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "quick": options.quick,
         "rounds": plan.rounds,
+        "most_rounds": plan.most_rounds,
         "seconds": plan.seconds,
         "tracer": plan.tracer,
         "environment": environment.describe(site.prefix, plan, REPOSITORY),
@@ -229,11 +236,16 @@ def make_stages(results, chosen, taking_part, site, plan, options):
     open_plan = replace(plan, **openloop.shape(plan, options.quick))
     wanted = re.compile(options.only or (QUICK if options.quick else ""))
 
+    def undecided(group, found):
+        results.add(found)
+        return results.undecided(group)
+
     def cells(group):
         return Stage([w.name for w in group],
                      sum(plan.estimate_s(w) for w in group for s in able
                          if s.takes_part(w) and s.why_not(w) is None),
-                     lambda show: results.add(measure.measure(group, taking_part, site, plan, show)))
+                     lambda show: results.add(measure.measure(
+                         group, taking_part, site, plan, show, lambda found: undecided(group, found))))
 
     def idles(protocol):
         return Stage([f"idle-{protocol}"], idle.SECONDS * plain,

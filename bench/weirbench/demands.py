@@ -38,7 +38,7 @@ def find(results, workload, demand):
         if ours.syscalls is not None:
             ratio = stats.Ratio(ours.syscalls, ours.syscalls, ours.syscalls)
     elif ours and other:
-        ratio = stats.ratio(ours.cpu_us, other.cpu_us)
+        ratio = stats.ratio(ours.cpu_by_round, other.cpu_by_round)
     verdict = stats.verdict(ratio, demand.limit) if ratio else None
     return Finding(workload.name, demand.subject, name, demand.metric, demand.limit, ratio, verdict)
 
@@ -67,7 +67,7 @@ def find_p99(rows):
                      key=lambda r: r["median"]["p99"], default=None)
         if ours is None or theirs is None:
             continue
-        ratio = stats.ratio(*([r["latency_us"]["p99"] for r in one["rounds"]]
+        ratio = stats.ratio(*({n: r["latency_us"]["p99"] for n, r in enumerate(one["rounds"])}
                               for one in (ours, theirs)))
         limit = P99_LIMIT if share == P99_SHARE else None
         verdict = stats.verdict(ratio, limit)

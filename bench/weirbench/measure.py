@@ -29,6 +29,7 @@ EXTRA_S = 0.15  # planned for a run's surroundings: the check, the wait until al
 @dataclass(frozen=True)
 class Plan:
     rounds: int
+    most_rounds: int  # where these leave open whether a demand is met
     seconds: float  # of load per run
     connects: int | None  # most connections of a handshake run; None: as the workload says
     server_core: int
@@ -66,6 +67,7 @@ class Plan:
 class Sample:
     """One run: what the client and the kernel said."""
 
+    round: int
     requests: int
     seconds: float
     server_cpu_s: float
@@ -121,8 +123,8 @@ class Cell:
         return stats.summarise(getattr(s, name) for s in self.samples)
 
     @property
-    def cpu_us(self):
-        return [s.cpu_us for s in self.samples]
+    def cpu_by_round(self):
+        return {s.round: s.cpu_us for s in self.samples}
 
     @property
     def client_bound(self):
@@ -148,8 +150,12 @@ class Cell:
         return out
 
 
-def measure(workloads, servers, site, plan, progress):
-    """One Cell for each workload and server, in order; none is left out, whatever goes wrong."""
+def measure(workloads, servers, site, plan, progress, undecided=lambda cells: set()):
+    """
+    One Cell for each workload and server, in order; none is left out, whatever goes wrong.
+
+    After the planned rounds `undecided` says of which (workload's name, server's name) more are wanted.
+    """
     cells, turns = [], []
     with contextlib.ExitStack() as stack:
         for workload in workloads:
@@ -167,14 +173,15 @@ def measure(workloads, servers, site, plan, progress):
             progress.now(f"{turn.workload.name}  {turn.cell.server}  warm-up")
             with _errors_end(turn.cell):
                 _prepare(turn.cell, turn.running, turn.workload, site, plan)
-        for number in range(plan.rounds):
-            for turn in turns:
+        for number in range(plan.most_rounds):
+            for turn in _due(turns, number, plan, cells, undecided):
                 progress.now(f"{turn.workload.name}  {turn.cell.server}"
-                             f"  round {number + 1}/{plan.rounds}")
+                             f"  round {number + 1}/{max(plan.rounds, number + 1)}")
                 if turn.cell.state == "ok":
                     with _errors_end(turn.cell):
-                        _round(turn.cell, turn.running, turn.workload, site, plan)
-                progress.worked(plan.estimate_s(turn.workload) / (plan.rounds + 1))
+                        _round(turn.cell, turn.running, turn.workload, site, plan, number)
+                if number < plan.rounds:
+                    progress.worked(plan.estimate_s(turn.workload) / (plan.rounds + 1))
         for turn in turns:
             progress.now(f"{turn.workload.name}  {turn.cell.server}  latencies, system calls")
             if turn.cell.state == "ok" and not plan.is_bare:
@@ -190,6 +197,14 @@ class Turn:
     workload: object
     cell: Cell
     running: object
+
+
+def _due(turns, number, plan, cells, undecided):
+    """Who takes part in that round: all in the planned ones, then those of whom more is to be known."""
+    if number < plan.rounds:
+        return turns
+    wanted = undecided(cells)
+    return [turn for turn in turns if (turn.workload.name, turn.cell.server) in wanted]
 
 
 @contextlib.contextmanager
@@ -279,7 +294,7 @@ def _run(running, workload, amount, site, plan, **more):
     return finished
 
 
-def _round(cell, running, workload, site, plan):
+def _round(cell, running, workload, site, plan, number):
     checked = max(1, min(CHECKED, CHECKED_BYTES // max(workload.size, 1)))
     clients.check_bytes(running, workload, site, plan.client_place, checked)
     pids = running.pids()
@@ -306,7 +321,7 @@ def _round(cell, running, workload, site, plan):
     cell.client_command = finished.command
     cell.outputs.append(finished.output)
     cell.samples.append(Sample(
-        requests=outcome.requests, seconds=outcome.seconds,
+        round=number, requests=outcome.requests, seconds=outcome.seconds,
         server_cpu_s=cpu, client_cpu_s=finished.cpu_seconds,
         client_share=min(finished.cpu_seconds / client_s, 1.0),
         server_share=min(cpu / outcome.seconds, 1.0),

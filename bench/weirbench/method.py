@@ -31,7 +31,8 @@ def section(facts):
         "**TLS** is checked in every run: 1.3, TLS_AES_128_GCM_SHA256, X25519; the certificate is ECDSA"
         " P-256, kTLS is off. nghttpd has no X25519 and takes P-256 (`p`). Handshakes are workloads of"
         " their own, full ones and resumed ones; all other connections are long-lived.",
-        f"**Rounds** of {facts['seconds']:g} s, {facts['rounds']} of them, interleaved over the servers"
+        f"**Rounds** of {facts['seconds']:g} s, {facts['rounds']} to {facts['most_rounds']} of them,"
+        " interleaved over the servers"
         " after a warm-up; medians, smallest and largest beside them; `~` marks what is noisy. Client and"
         " server have a core each, of one machine. Runs are a fixed number of requests; wrk's are timed.",
         "**Workers.** One each, on one core. nginx's stock configuration has as many as there are cores;"

@@ -3,7 +3,7 @@
 Workloads differ by five orders of magnitude, so each has a panel and a scale of its own.
 """
 
-from . import openreport, report, sweep
+from . import openreport, report, stats, sweep
 from .svg import Drawing, text_width
 from .workloads import PROTOCOLS
 
@@ -143,8 +143,8 @@ def ratios(results):
     bottom = TOP + 30 * len(workloads)
     d = Drawing(right + 200, bottom + 50, "weir's CPU time as a share of the peer's")
     d.text(MARGIN, 38, d.title, font_size=20, font_weight=600, fill=INK)
-    d.text(MARGIN, 60, "dot: ratio of the medians · whiskers: ratios of single rounds · tick: the most"
-           " that is demanded", font_size=12, fill=SOFT)
+    d.text(MARGIN, 60, f"dot: median ratio of rounds that ran in turn · whiskers: {stats.CONFIDENCE:.0%} confidence"
+           " · tick: the most that is demanded", font_size=12, fill=SOFT)
     for quarter in range(int(most * 4) + 1):
         at = left + quarter / 4 * scale
         d.line(at, TOP, at, bottom, stroke=INK if quarter == 4 else RULE,

@@ -75,6 +75,18 @@ class Results:
         return next(f for f in self.findings(workload) if f.subject == "weir" and
                     (f.against == "best peer" or f.against in self.main_servers()))
 
+    def undecided(self, workloads):
+        """{(workload's name, server's name)} of whom more rounds are wanted, to judge a demand by."""
+        wanted = set()
+        for f in (f for w in workloads for f in self.findings(w)):
+            if (f.verdict or "").endswith("?"):
+                wanted |= {self._named(f.workload, f.subject), self._named(f.workload, f.against)}
+        return wanted
+
+    def _named(self, workload, name):
+        """A demand may be on a workload beside its own: then that is whom it is against."""
+        return (workload, name) if name in self.servers else (name, "weir")
+
     def errors(self):
         said = [f"{c.workload} on {c.server}: {c.reason}" for c in self.cells.values()
                 if c.state == "error"]
@@ -203,9 +215,11 @@ def markdown(results, pictures=()):
         out += [f"**Short rounds of {facts['seconds']:g} s: trust ratios, not the last digit.**", ""]
     out += [f"Server CPU time per request (of handshakes: per connection) in µs, from the kernel's"
             f" accounting of all threads and processes of the server; median of {facts['rounds']}"
-            f" interleaved rounds of about {facts['seconds']:g} s. The ratio is that of the medians;"
-            " in brackets the smallest and largest ratio of neighbouring rounds; a verdict with `?`"
-            " is one on which the rounds do not agree.", ""]
+            f" interleaved rounds of about {facts['seconds']:g} s, and of up to {facts['most_rounds']}"
+            " where these left open whether a demand is met. A ratio is the median of those of rounds"
+            f" that ran in turn; in brackets where it lies with {stats.CONFIDENCE:.0%} confidence (of fewer"
+            " than nine rounds: the smallest and largest); a verdict with `?` is one that this leaves open.",
+            ""]
     out += [demands.tally(results) + ".", ""]
     out += [f"- error: {e}" for e in results.errors()]
     out += [f"- left out, the time was up: {name}" for name in results.left_out] + [""]
@@ -225,7 +239,7 @@ def _variant_rows(results):
     for w in results.measured():
         cells = results.ok_cells(w)
         for name in (s for s in cells if s.startswith("weir:") and "weir" in cells):
-            r = stats.ratio(cells[name].cpu_us, cells["weir"].cpu_us)
+            r = stats.ratio(cells[name].cpu_by_round, cells["weir"].cpu_by_round)
             rows.append([w.name, name, number(cells[name].summary("cpu_us").median),
                          f"{r.value:.2f} [{r.low:.2f}, {r.high:.2f}]",
                          f"weir {r.value - 1:+.0%}"])

@@ -1,5 +1,6 @@
 """Medians, spreads, ratios and verdicts. Plain functions of numbers: nothing here measures."""
 
+import math
 import statistics
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ NOISY_SPREAD = 0.15  # (max - min) / median above which a cell is marked
 NOISY_OTHERS = 0.05  # share of the server's core that others took
 SERVER_BUSY = 0.95  # from here on the server was the limit
 CLIENT_IDLE = 0.70  # up to here the client was not
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def noisy(spread, others_share):
 
 @dataclass(frozen=True)
 class Ratio:
-    """Of two medians; low and high are those of the quotients of single rounds, which ran in turn."""
+    """The median of quotients of rounds that ran in turn; between low and high it truly is."""
 
     value: float
     low: float
@@ -55,12 +57,30 @@ class Ratio:
 
 
 def ratio(ours, theirs):
-    """`ours` and `theirs` are one value per round; round i of one was next to round i of the other."""
-    if len(ours) != len(theirs):
-        raise ValueError("not the same rounds")
-    quotients = [a / b for a, b in zip(ours, theirs)]
-    return Ratio(statistics.median(ours) / statistics.median(theirs),
-                 min(quotients), max(quotients))
+    """
+    `ours` and `theirs` are {number of the round: value}; the same round of both ran one after the
+    other, so what drifts has no part in their quotient. A round that one of them was not in is left out.
+    """
+    quotients = sorted(ours[n] / theirs[n] for n in ours.keys() & theirs.keys())
+    if not quotients:
+        raise ValueError("no round in common")
+    outside = outliers(len(quotients))
+    return Ratio(statistics.median(quotients), quotients[outside], quotients[-1 - outside])
+
+
+def outliers(count):
+    """
+    How many of the smallest, and of the largest, of so many values may be left out, and the median of
+    all that could have been measured still lies between the others in CONFIDENCE of all cases. By the
+    sign test: each value is above it or below it as a coin falls. None of them where there are few.
+    """
+    outside, chance = 0, 2 * 0.5 ** count  # that all lie on one side of it
+    while outside < (count - 1) // 2:
+        chance += 2 * math.comb(count, outside + 1) * 0.5 ** count
+        if chance > 1 - CONFIDENCE:
+            break
+        outside += 1
+    return outside
 
 
 def best(medians):
@@ -69,7 +89,7 @@ def best(medians):
 
 
 def verdict(found, target):
-    """'met' or 'missed', with '?' where the rounds do not agree; None without a target."""
+    """'met' or 'missed', with '?' where the rounds leave that open; None without a target."""
     if target is None:
         return None
     word = "met" if found.value <= target else "missed"

@@ -16,7 +16,7 @@ UNCHANGED = Workload("h2c-304-c10-m32", "h2c", "304", connections=10, streams=32
 BACK_ENDS = Workload("h2c-1k-c50-m1", "h2c", "1k", connections=50, variants=("epoll", "uring"))
 
 FACTS = {
-    "started": "2026-01-02 03:04:05 +0000", "quick": False, "rounds": 3, "seconds": 1.0,
+    "started": "2026-01-02 03:04:05 +0000", "quick": False, "rounds": 3, "most_rounds": 9, "seconds": 1.0,
     "tracer": "perf", "servers": {"weir": "weir 1", "nginx": "nginx 1", "h2o": "h2o 1"},
     "environment": {
         "cpu": "a <CPU>", "cores": 2, "hypervisor": True, "memory_mib": 1, "system": "Debian",
@@ -29,9 +29,9 @@ FACTS = {
 
 def cell(workload, server, *cpu_us):
     samples = [measure.Sample(
-        requests=1000, seconds=0.01, server_cpu_s=us / 1000, client_cpu_s=0.01, client_share=0.5,
+        round=n, requests=1000, seconds=0.01, server_cpu_s=us / 1000, client_cpu_s=0.01, client_share=0.5,
         server_share=0.99, others_share=0.0, peak_rss_kib=2048, anon_rss_kib=1024,
-        data_bytes=1, frame_bytes=1, header_bytes=14000) for us in cpu_us]
+        data_bytes=1, frame_bytes=1, header_bytes=14000) for n, us in enumerate(cpu_us)]
     return measure.Cell(workload.name, server, samples=samples, wire_in=1056.5, wire_out=30.0)
 
 
@@ -55,6 +55,19 @@ class Tables(unittest.TestCase):
                         cell(SMALL, "h2o:stock", 2, 2, 2))
         self.assertEqual(found.rival(SMALL).server, "h2o")
         self.assertIn("0.50", report.table(found).partition("Stock configurations")[2])
+
+    def test_more_rounds_are_wanted_of_those_between_whom_it_is_open(self):
+        found = results(BACK_ENDS, cell(BACK_ENDS, "weir", 1, 1, 1), cell(BACK_ENDS, "h2o", 2, 2, 2),
+                        cell(BACK_ENDS, "weir:epoll", 2, 2, 2), cell(BACK_ENDS, "weir:uring", 1, 2, 4))
+        self.assertEqual(found.undecided([BACK_ENDS]),
+                         {(BACK_ENDS.name, "weir:uring"), (BACK_ENDS.name, "weir:epoll")})
+        found.add([cell(BACK_ENDS, "weir:uring", 1, 1, 1)])
+        self.assertEqual(found.undecided([BACK_ENDS]), set())
+
+    def test_where_workloads_are_compared_both_are_wanted(self):
+        found = results(UNCHANGED, cell(UNCHANGED, "weir", 1, 2, 1), cell(SMALL, "weir", 1.5, 1.5, 1.5),
+                        more=[SMALL])
+        self.assertEqual(found.undecided([UNCHANGED]), {(UNCHANGED.name, "weir"), (SMALL.name, "weir")})
 
     def test_a_named_rival_counts_even_if_another_is_cheaper(self):
         found = results(NAMED, cell(NAMED, "weir", 3, 3, 3), cell(NAMED, "nginx", 2, 2, 2),

@@ -34,17 +34,33 @@ class Summaries(unittest.TestCase):
 
 
 class Ratios(unittest.TestCase):
-    def test_value_is_of_medians_and_range_of_neighbouring_rounds(self):
-        found = stats.ratio([1.0, 2.0, 3.0], [2.0, 4.0, 4.0])
+    def test_few_rounds_leave_it_anywhere_between_their_extremes(self):
+        found = stats.ratio({0: 1.0, 1: 2.0, 2: 3.0}, {0: 2.0, 1: 4.0, 2: 4.0})
         self.assertEqual(found, stats.Ratio(0.5, 0.5, 0.75))
 
     def test_a_drift_that_hits_both_leaves_no_range(self):
-        found = stats.ratio([1.0, 1.5, 2.0], [2.0, 3.0, 4.0])
+        found = stats.ratio({0: 1.0, 1: 1.5, 2: 2.0}, {0: 2.0, 1: 3.0, 2: 4.0})
         self.assertEqual((found.low, found.high), (0.5, 0.5))
 
-    def test_rounds_must_match(self):
+    def test_rounds_that_one_was_not_in_do_not_count(self):
+        found = stats.ratio({0: 1.0, 1: 9.0, 3: 1.0}, {0: 2.0, 2: 7.0, 3: 4.0})
+        self.assertEqual(found, stats.Ratio(0.375, 0.25, 0.5))
         with self.assertRaises(ValueError):
-            stats.ratio([1.0], [1.0, 2.0])
+            stats.ratio({0: 1.0}, {1: 1.0})
+
+    def test_as_many_are_outliers_as_the_tables_of_the_sign_test_say(self):
+        for count, outside in ((1, 0), (2, 0), (5, 0), (8, 0), (9, 1), (11, 1), (12, 2), (15, 3), (17, 4), (20, 5)):
+            with self.subTest(count=count):
+                self.assertEqual(stats.outliers(count), outside)
+
+    def test_the_range_holds_the_true_median_as_often_as_it_says(self):
+        rng = random.Random(11)
+        ones = {n: 1.0 for n in range(15)}
+        held = 0
+        for _ in range(2000):
+            found = stats.ratio({n: rng.lognormvariate(0, 0.2) for n in range(15)}, ones)
+            held += found.low <= 1 <= found.high
+        self.assertGreaterEqual(held / 2000, stats.CONFIDENCE)
 
     def test_the_best_is_the_cheapest(self):
         self.assertEqual(stats.best({"a": 3.0, "b": 1.0, "c": 2.0}), "b")

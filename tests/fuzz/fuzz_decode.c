@@ -22,9 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     static uint8_t bytes[LIMIT_SNAPSHOT_LEN];
     const struct file packed = {
         .buf = {.refs = 1, .base = (uint8_t *)(uintptr_t)(data + 1), .cap = len - 1},
-        .size = len - 1,
-        .fd = -1,
-        .id = {.mtime = {.tv_sec = 1700000000}},
+        .id = {.size = len - 1, .mtime_s = 1700000000},
     };
     struct found found;
     static const enum coding codings[] = {CODING_GZIP, CODING_BR, CODING_ZSTD};

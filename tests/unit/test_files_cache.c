@@ -186,7 +186,7 @@ static void of_a_set_that_is_too_large_some_is_kept(void **state)
         target_of(i, target);
         fake_put(&fake, target + 1, target);
     }
-    fake_open(&fake, (struct files_config){.cached_bytes = 12000}); /* some 9 of the files */
+    fake_open(&fake, (struct files_config){.cached_bytes = 6000}); /* some 9 of the files */
     uint64_t opened = 0;
     for (size_t i = 0; i < (size_t)40 * NAMES; i++) {
         char target[16];
@@ -216,7 +216,34 @@ static void what_is_kept_stays_within_its_bounds(void **state)
 
     uint64_t maps = fake.stats.calls.mmap - fake.stats.calls.munmap;
     assert_int_equal(maps, 3);
-    assert_in_range(mem_live(fake.mem), 2 * (3 + 2), 2 * (3 + 10)); /* an entry and a file each */
+    /* an entry, a file and its description each */
+    assert_in_range(mem_live(fake.mem), 3 * (3 + 2), 3 * (3 + 10));
+    fake_deinit(&fake);
+}
+
+static size_t mem_bytes(const struct mem *m)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < MEM_CLASSES; i++)
+        len += m->classes[i].live * m->classes[i].item_len;
+    return len;
+}
+
+/* What a small file costs beside its bytes decides how many of them are found in memory. */
+static void a_small_file_takes_little_more_than_its_bytes(void **state)
+{
+    (void)state;
+    static const char bytes[1024];
+    fake_init(&fake);
+    fake_open(&fake, (struct files_config){.cached_bytes = 1 << 20});
+    size_t before = mem_bytes(fake.mem);
+    for (size_t i = 0; i < NAMES; i++) {
+        char target[16];
+        target_of(i, target);
+        fake_write(&fake, target + 1, bytes, sizeof(bytes));
+        assert_int_equal(fake_get(&fake, target)->status, 200);
+    }
+    assert_in_range((mem_bytes(fake.mem) - before) / NAMES, sizeof(bytes), sizeof(bytes) + 704);
     fake_deinit(&fake);
 }
 
@@ -276,6 +303,7 @@ int main(void)
         cmocka_unit_test(an_unchanged_file_is_looked_at_and_kept),
         cmocka_unit_test(of_a_set_that_is_too_large_some_is_kept),
         cmocka_unit_test(what_is_kept_stays_within_its_bounds),
+        cmocka_unit_test(a_small_file_takes_little_more_than_its_bytes),
         cmocka_unit_test(a_file_in_demand_stays_while_others_pass_through),
         cmocka_unit_test(a_memo_saves_the_lookup_until_it_could_be_wrong),
         cmocka_unit_test(a_memo_never_keeps_what_has_changed),

@@ -114,6 +114,19 @@ static void ask_coded(const char *method, const char *name, const char *value, u
     assert_int_equal(fake_ask(&fake, method, "/app.js")->status, status);
 }
 
+/* Its nanoseconds since 1970 are more than an int64_t holds. */
+static void a_time_of_centuries_to_come_makes_a_tag(void **state)
+{
+    (void)state;
+    fake_init(&fake);
+    put_dated("late.txt", "late", 13000000000);
+    fake_open(&fake, (struct files_config){0});
+    assert_int_equal(fake_get(&fake, "/late.txt")->status, 200);
+    assert_true(fake_field(&fake, "etag").len > 2);
+    assert_int_equal(fake_field(&fake, "last-modified").len, 0);
+    fake_deinit(&fake);
+}
+
 static void a_sibling_has_a_tag_ranges_and_the_type_of_the_original(void **state)
 {
     (void)state;
@@ -448,6 +461,7 @@ static void siblings_can_be_switched_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_of_centuries_to_come_makes_a_tag),
         CASE(the_smallest_of_those_liked_best_is_sent),
         CASE(a_sibling_has_a_tag_ranges_and_the_type_of_the_original),
         CASE(siblings_of_one_size_and_time_have_tags_of_their_own),

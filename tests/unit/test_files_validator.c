@@ -42,7 +42,7 @@ static void a_tag_is_a_strong_one_of_legal_characters(void **state)
         char tag[ETAG_CAP];
         uint64_t size = rng_next(&r) >> rng_below(&r, 64);
 
-        size_t len = etag_write(tag, size, (int64_t)rng_next(&r), 0);
+        size_t len = etag_write(tag, size, rng_next(&r), 0);
 
         assert_in_range(len, 15, ETAG_CAP - 1);
         assert_true(tag[0] == '"' && tag[len - 1] == '"' && tag[len] == '\0');

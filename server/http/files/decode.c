@@ -140,9 +140,9 @@ static bool sink_decode(struct sink *s, struct weir_str in, enum coding coding)
 /* The same from a map, of which bytes may be lost meanwhile. */
 static bool sink_decode_map(struct sink *s, const struct file *packed, enum coding coding)
 {
-    struct weir_buf buf = {.cap = (size_t)packed->size};
+    struct weir_buf buf = {.cap = (size_t)packed->id.size};
     s->stats->calls.mmap++;
-    void *map = mmap(NULL, buf.cap, PROT_READ, MAP_SHARED, packed->fd, 0);
+    void *map = mmap(NULL, buf.cap, PROT_READ, MAP_SHARED, packed->map->fd, 0);
     if (map == MAP_FAILED)
         return false;
     struct map_guard guard;
@@ -158,12 +158,12 @@ static bool sink_decode_map(struct sink *s, const struct file *packed, enum codi
 /* Fill the sink, and give it the time of the file it is made from.  Gives 0 or a status. */
 static unsigned sink_fill(struct sink *s, const struct file *packed, enum coding coding)
 {
-    if (packed->size > LIMIT_DECODED_LEN)
+    if (packed->id.size > LIMIT_DECODED_LEN)
         return 413;
-    const struct weir_str snapshot = {(const char *)packed->buf.base, (size_t)packed->size};
+    const struct weir_str snapshot = {(const char *)packed->buf.base, (size_t)packed->id.size};
     bool ok =
         file_is_map(packed) ? sink_decode_map(s, packed, coding) : sink_decode(s, snapshot, coding);
-    struct timespec times[2] = {packed->id.mtime, packed->id.mtime};
+    struct timespec times[2] = {file_mtime(packed), file_mtime(packed)};
     if (ok && futimens(s->fd, times) == 0)
         return 0;
     return s->status != 0 ? s->status : 500;

@@ -1,15 +1,4 @@
-/*
- * See describe.h.
- *
- * One field list serves three responses:
- *
- *     content-length content-type accept-ranges x-content-type-options content-encoding
- *         server cache-control vary etag last-modified
- *         └─────────── 304 ───────────┘
- *
- * A 304 repeats what a cache must know anew (RFC 9110 15.4.5); the date goes with it only if there
- * is no tag.
- */
+/* See describe.h. */
 #include "describe.h"
 
 #include <stdio.h>
@@ -20,13 +9,26 @@
 #include "clock.h"
 #include "digest.h"
 #include "internal/assert.h"
+#include "mem.h"
 #include "mime.h"
 #include "root.h"
 
-static void add_field(struct file *f, struct weir_str name, struct weir_str value)
+/* Lists of fields that a description stands for. */
+#define FILE_LISTS 3
+
+/* What is to be said, before it is known how much memory that takes. */
+struct draft {
+    struct description head;
+    struct weir_field fields[FILE_FIELDS];
+    char content_length[21];
+    char etag[ETAG_CAP];
+    char last_modified[30];
+};
+
+static void add_field(struct draft *d, struct weir_str name, struct weir_str value)
 {
-    WEIR_ASSERT(f->whole.field_count < FILE_FIELDS);
-    f->fields[f->whole.field_count++] = (struct weir_field){name, value};
+    WEIR_ASSERT(d->head.field_count < FILE_FIELDS);
+    d->fields[d->head.field_count++] = (struct weir_field){name, value};
 }
 
 /* The digest of a snapshot. */
@@ -34,7 +36,7 @@ static void file_digest(const struct file *f, uint64_t out[2])
 {
     struct digest d;
     digest_init(&d);
-    digest_feed(&d, f->buf.base, (size_t)f->size);
+    digest_feed(&d, f->buf.base, (size_t)f->id.size);
     digest_finish(&d, out);
 }
 
@@ -60,24 +62,24 @@ static bool time_has_come(int64_t time_s)
 }
 
 /* A map whose time says nothing has no tag yet: see tagger.h. */
-static void describe_validators(struct file *f)
+static void draft_validators(struct draft *d, const struct file *f)
 {
-    struct validators *v = &f->validators;
-    v->date_s = f->id.mtime.tv_sec;
+    struct validators *v = &d->head.validators;
+    v->date_s = f->id.mtime_s;
     bool is_meaningful = mtime_is_meaningful(v->date_s);
     v->has_date = is_meaningful && time_has_come(v->date_s);
     if (v->has_date) {
-        clock_format_date(v->date_s, f->last_modified);
-        v->date = (struct weir_str){f->last_modified, CLOCK_DATE_LEN};
+        clock_format_date(v->date_s, d->last_modified);
+        v->date = (struct weir_str){d->last_modified, CLOCK_DATE_LEN};
     }
-    v->etag.ptr = f->etag;
+    v->etag.ptr = d->etag;
     uint64_t digest[2];
     if (is_meaningful) {
-        int64_t mtime_ns = (int64_t)f->id.mtime.tv_sec * 1000000000 + f->id.mtime.tv_nsec;
-        v->etag.len = etag_write(f->etag, f->size, mtime_ns, f->mark);
+        uint64_t mtime_ns = (uint64_t)v->date_s * 1000000000 + f->id.mtime_ns;
+        v->etag.len = etag_write(d->etag, f->id.size, mtime_ns, d->head.mark);
     } else if (!file_is_map(f)) {
         file_digest(f, digest);
-        v->etag.len = etag_write_digest(f->etag, digest, f->mark);
+        v->etag.len = etag_write_digest(d->etag, digest, d->head.mark);
     }
 }
 
@@ -103,71 +105,148 @@ static struct weir_str type_of(struct weir_str path, const struct file_env *env)
     return rule != NULL ? rule->value : mime_find(path)->type;
 }
 
-static void describe_fields(struct file *f, const struct file_env *env, const char *path,
-                            enum coding coding, bool has_siblings)
+/* All but the validators; the content-length comes first. */
+static void draft_representation(struct draft *d, const struct file *f, struct weir_str path,
+                                 enum coding coding, bool has_siblings)
 {
-    struct weir_str path_str = {path, strlen(path)};
-    struct weir_str length = {f->content_length, 0};
-    length.len = (size_t)snprintf(f->content_length, sizeof(f->content_length), "%llu",
-                                  (unsigned long long)f->size);
-    add_field(f, WEIR_STR("content-length"), length);
-    struct weir_str type = type_of(path_str, env);
-    add_field(f, WEIR_STR("content-type"), type);
-    add_field(f, WEIR_STR("accept-ranges"), WEIR_STR("bytes"));
-    add_field(f, WEIR_STR("x-content-type-options"), WEIR_STR("nosniff"));
+    const struct file_env *env = f->env;
+    struct weir_str length = {d->content_length, 0};
+    length.len = (size_t)snprintf(d->content_length, sizeof(d->content_length), "%llu",
+                                  (unsigned long long)f->id.size);
+    add_field(d, WEIR_STR("content-length"), length);
+    struct weir_str type = type_of(path, env);
+    add_field(d, WEIR_STR("content-type"), type);
+    add_field(d, WEIR_STR("accept-ranges"), WEIR_STR("bytes"));
+    add_field(d, WEIR_STR("x-content-type-options"), WEIR_STR("nosniff"));
     if (coding != CODING_IDENTITY)
-        add_field(f, WEIR_STR("content-encoding"), coding_names[coding]);
+        add_field(d, WEIR_STR("content-encoding"), coding_names[coding]);
 
-    size_t kept = f->whole.field_count; /* from here on a 304 has them too */
+    d->head.kept_from = d->head.field_count;
     if (env->server.len > 0)
-        add_field(f, WEIR_STR("server"), env->server);
-    struct weir_str control = cache_control_of(path_str, type, env->cache_rules);
+        add_field(d, WEIR_STR("server"), env->server);
+    struct weir_str control = cache_control_of(path, type, env->cache_rules);
     if (control.len > 0)
-        add_field(f, WEIR_STR("cache-control"), control);
-    struct weir_str vary = vary_of(weir_str_eq(path_str, env->fallback), has_siblings);
+        add_field(d, WEIR_STR("cache-control"), control);
+    struct weir_str vary = vary_of(weir_str_eq(path, env->fallback), has_siblings);
     if (vary.len > 0)
-        add_field(f, WEIR_STR("vary"), vary);
-    if (f->validators.etag.len > 0)
-        add_field(f, WEIR_STR("etag"), f->validators.etag);
-    f->not_modified = f->whole;
-    if (f->validators.has_date)
-        add_field(f, WEIR_STR("last-modified"), f->validators.date);
-    if (f->validators.etag.len == 0)
-        f->not_modified = f->whole;
-    f->not_modified.fields += kept;
-    f->not_modified.field_count -= kept;
-    f->not_modified.status = 304;
-    f->not_modified.fields_id = ++env->root->lists_made;
+        add_field(d, WEIR_STR("vary"), vary);
 }
 
-void file_describe(struct file *f, const struct file_env *env, const char *path, enum coding coding,
-                   bool has_siblings)
+static void draft_fields(struct draft *d, const struct file *f, struct weir_str path,
+                         enum coding coding, bool has_siblings)
 {
-    f->mark = marks[coding];
-    describe_validators(f);
-    f->whole = (struct weir_response){
-        .status = 200,
-        .fields = f->fields,
-        .fields_id = ++env->root->lists_made,
-        .source = &file_source,
-        .ctx = f,
+    draft_representation(d, f, path, coding, has_siblings);
+    const struct validators *v = &d->head.validators;
+    if (v->etag.len > 0)
+        add_field(d, WEIR_STR("etag"), v->etag);
+    d->head.kept_to = d->head.field_count;
+    if (v->has_date)
+        add_field(d, WEIR_STR("last-modified"), v->date);
+    if (v->etag.len == 0)
+        d->head.kept_to = d->head.field_count;
+}
+
+/* Move a text to *end, and views of it with it. */
+static void text_move(struct weir_str *view, struct weir_str *other, char **end)
+{
+    memcpy(*end, view->ptr, view->len);
+    view->ptr = *end;
+    *other = *view;
+    *end += view->len;
+}
+
+/*
+ * A description of that draft, with room for a tag if it has none.  NULL: there is no memory.
+ * Own: mem_give().
+ */
+static struct description *draft_copy(const struct draft *d, struct mem *mem)
+{
+    const struct validators *v = &d->head.validators;
+    size_t count = d->head.field_count;
+    bool has_tag = v->etag.len > 0;
+    size_t room = count + (has_tag ? 0 : 1);
+    size_t text_len =
+        d->fields[FILE_CONTENT_LENGTH].value.len + v->date.len + (has_tag ? v->etag.len : ETAG_CAP);
+    size_t len = sizeof(d->head) + room * sizeof(d->fields[0]) + text_len;
+    struct description *says = mem_take(mem, len);
+    if (says == NULL)
+        return NULL;
+    *says = d->head;
+    says->len = (uint16_t)len;
+    memcpy(says->fields, d->fields, count * sizeof(d->fields[0]));
+    char *end = (char *)(says->fields + room);
+    struct weir_str *length = &says->fields[FILE_CONTENT_LENGTH].value;
+    text_move(length, length, &end);
+    if (v->has_date)
+        text_move(&says->validators.date, &says->fields[count - 1].value, &end);
+    says->validators.etag.ptr = end;
+    if (has_tag) {
+        memcpy(end, d->etag, v->etag.len);
+        says->fields[says->kept_to - 1].value = says->validators.etag;
+    }
+    return says;
+}
+
+unsigned file_describe(struct file *f, const char *path, enum coding coding, bool has_siblings)
+{
+    uint64_t *lists_made = &f->env->root->lists_made;
+    struct draft d = {
+        .head =
+            {
+                .lists_id = *lists_made + 1,
+                .urgency = urgency_of(path),
+                .mark = marks[coding],
+            },
     };
-    f->whole.urgency = urgency_of(path);
-    f->partial_id = ++env->root->lists_made;
-    describe_fields(f, env, path, coding, has_siblings);
-    f->head = f->whole;
-    f->whole.body_len = f->size;
+    *lists_made += FILE_LISTS;
+    draft_validators(&d, f);
+    draft_fields(&d, f, (struct weir_str){path, strlen(path)}, coding, has_siblings);
+    f->says = draft_copy(&d, f->env->mem);
+    return f->says == NULL ? 503 : 0;
 }
 
 void file_add_tag(struct file *f, const uint64_t digest[2])
 {
-    WEIR_ASSERT(f->validators.etag.len == 0 && !f->validators.has_date);
-    f->validators.etag.len = etag_write_digest(f->etag, digest, f->mark);
-    add_field(f, WEIR_STR("etag"), f->validators.etag);
-    f->head.field_count++;
-    f->not_modified.field_count++;
-    f->partial_id = ++f->root->lists_made;
-    f->whole.fields_id = ++f->root->lists_made;
-    f->head.fields_id = f->whole.fields_id;
-    f->not_modified.fields_id = ++f->root->lists_made;
+    struct description *says = f->says;
+    WEIR_ASSERT(says->validators.etag.len == 0 && !says->validators.has_date);
+    char text[ETAG_CAP];
+    struct weir_str *tag = &says->validators.etag;
+    tag->len = etag_write_digest(text, digest, says->mark);
+    memcpy((char *)(uintptr_t)tag->ptr, text, tag->len);
+    says->fields[says->field_count++] = (struct weir_field){WEIR_STR("etag"), *tag};
+    says->kept_to = says->field_count;
+    says->lists_id = f->env->root->lists_made + 1;
+    f->env->root->lists_made += FILE_LISTS;
+}
+
+/* ---- responses ---- */
+
+struct weir_response file_head(struct file *f)
+{
+    return (struct weir_response){
+        .status = 200,
+        .urgency = f->says->urgency,
+        .fields = f->says->fields,
+        .field_count = f->says->field_count,
+        .fields_id = f->says->lists_id,
+        .source = &file_source,
+        .ctx = f,
+    };
+}
+
+struct weir_response file_whole(struct file *f)
+{
+    struct weir_response whole = file_head(f);
+    whole.body_len = f->id.size;
+    return whole;
+}
+
+struct weir_response file_not_modified(struct file *f)
+{
+    struct weir_response resp = file_head(f);
+    resp.status = 304;
+    resp.fields += f->says->kept_from;
+    resp.field_count = (size_t)f->says->kept_to - f->says->kept_from;
+    resp.fields_id += FILE_LISTS - 1;
+    return resp;
 }

@@ -1,6 +1,7 @@
 /* See error_page.h. */
 #include "error_page.h"
 
+#include "describe.h"
 #include "mem.h"
 #include "reader.h"
 
@@ -58,11 +59,11 @@ bool error_page_respond(struct weir_request *r, struct mem *mem, struct file *f,
     struct error_page *p = mem_take(mem, sizeof(*p));
     if (p == NULL)
         return false;
-    reader_init(&p->reader, f, r, f->size);
+    reader_init(&p->reader, f, r, f->id.size);
     size_t count = 0;
-    for (size_t i = 0; i < f->whole.field_count; i++) {
-        if (!is_dropped(f->fields[i].name))
-            p->fields[count++] = f->fields[i];
+    for (size_t i = 0; i < f->says->field_count; i++) {
+        if (!is_dropped(f->says->fields[i].name))
+            p->fields[count++] = f->says->fields[i];
     }
     p->fields[count++] = (struct weir_field){WEIR_STR("cache-control"), WEIR_STR("no-store")};
     struct weir_response resp = {
@@ -71,7 +72,7 @@ bool error_page_respond(struct weir_request *r, struct mem *mem, struct file *f,
         .field_count = count,
         .source = &page_source,
         .ctx = p,
-        .body_len = weir_str_eq(r->method, WEIR_STR("HEAD")) ? 0 : f->size,
+        .body_len = weir_str_eq(r->method, WEIR_STR("HEAD")) ? 0 : f->id.size,
     };
     weir_ignore(weir_respond(r, &resp)); /* the peer has gone, or the stream is reset */
     return true;

@@ -11,6 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "copy.h"
+#include "describe.h"
 #include "internal/assert.h"
 #include "internal/stats.h"
 #include "look.h"
@@ -26,18 +28,27 @@ static struct file *file_from(void *ctx)
 
 static struct file_id id_of(const struct stat *st)
 {
-    return (struct file_id){st->st_dev, st->st_ino, st->st_size, st->st_mtim, st->st_ctim};
+    return (struct file_id){
+        .dev = st->st_dev,
+        .ino = st->st_ino,
+        .size = (uint64_t)st->st_size,
+        .mtime_s = st->st_mtim.tv_sec,
+        .mtime_ns = (uint32_t)st->st_mtim.tv_nsec,
+        .ctime_s = st->st_ctim.tv_sec,
+        .ctime_ns = (uint32_t)st->st_ctim.tv_nsec,
+    };
 }
 
-static bool time_is_same(const struct timespec *a, const struct timespec *b)
+/* The bytes may be the same: neither their number nor their time is another. */
+static bool id_is_alike(const struct file_id *a, const struct file_id *b)
 {
-    return a->tv_nsec == b->tv_nsec && a->tv_sec == b->tv_sec;
+    return a->size == b->size && a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
 }
 
 static bool id_is_same(const struct file_id *a, const struct file_id *b)
 {
-    return a->ino == b->ino && a->dev == b->dev && a->size == b->size &&
-           time_is_same(&a->mtime, &b->mtime) && time_is_same(&a->ctime, &b->ctime);
+    return id_is_alike(a, b) && a->ino == b->ino && a->dev == b->dev && a->ctime_s == b->ctime_s &&
+           a->ctime_ns == b->ctime_ns;
 }
 
 bool file_is_same(const struct file *f, const struct stat *st)
@@ -53,36 +64,39 @@ bool file_is_same(const struct file *f, const struct stat *st)
 static bool file_look(const struct file *f, struct file_id *id)
 {
     struct stat st;
-    f->root->stats->calls.fstat++;
+    f->env->root->stats->calls.fstat++;
     if (!f->is_remote) {
-        if (fstat(f->fd, &st) == -1)
+        if (fstat(f->map->fd, &st) == -1)
             return false;
         *id = id_of(&st);
         return true;
     }
     struct statx sx;
-    if (statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &sx) == -1)
+    if (statx(f->map->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &sx) == -1)
         return false;
     *id = (struct file_id){
         .dev = makedev(sx.stx_dev_major, sx.stx_dev_minor),
         .ino = sx.stx_ino,
-        .size = (off_t)sx.stx_size,
-        .mtime = {.tv_sec = sx.stx_mtime.tv_sec, .tv_nsec = sx.stx_mtime.tv_nsec},
-        .ctime = {.tv_sec = sx.stx_ctime.tv_sec, .tv_nsec = sx.stx_ctime.tv_nsec},
+        .size = sx.stx_size,
+        .mtime_s = sx.stx_mtime.tv_sec,
+        .mtime_ns = sx.stx_mtime.tv_nsec,
+        .ctime_s = sx.stx_ctime.tv_sec,
+        .ctime_ns = sx.stx_ctime.tv_nsec,
     };
     return true;
 }
 
 bool file_is_poisoned(struct file *f)
 {
+    struct file_map *m = f->map;
     unsigned losses = map_guard_losses();
-    if (f->losses == losses || f->is_lost)
-        return f->is_lost;
-    f->losses = losses;
-    for (const struct list *link = f->windows.next; link != &f->windows; link = link->next)
-        f->is_lost |= weir_buf_is_poisoned(&container_of(link, struct window, of_file)->buf);
-    f->is_stale |= f->is_lost;
-    return f->is_lost;
+    if (m->losses == losses || m->is_lost)
+        return m->is_lost;
+    m->losses = losses;
+    for (const struct list *link = m->windows.next; link != &m->windows; link = link->next)
+        m->is_lost |= weir_buf_is_poisoned(&container_of(link, struct window, of_file)->buf);
+    f->is_stale |= m->is_lost;
+    return m->is_lost;
 }
 
 bool file_is_current(struct file *f, uint64_t now_ms)
@@ -90,8 +104,8 @@ bool file_is_current(struct file *f, uint64_t now_ms)
     if (!file_is_map(f) || f->is_private)
         return true;
     bool is_current = !f->is_stale && !file_is_poisoned(f);
-    if (is_current && f->looked_ms != now_ms) {
-        f->looked_ms = now_ms;
+    if (is_current && f->map->looked_ms != now_ms) {
+        f->map->looked_ms = now_ms;
         struct file_id id;
         is_current = file_look(f, &id) && id_is_same(&f->id, &id);
     }
@@ -102,7 +116,7 @@ bool file_is_current(struct file *f, uint64_t now_ms)
 bool file_has_its_size(struct file *f)
 {
     struct file_id id;
-    bool has = f->is_private || (file_look(f, &id) && (uint64_t)id.size >= f->size);
+    bool has = f->is_private || (file_look(f, &id) && id.size >= f->id.size);
     f->is_stale |= !has;
     return has;
 }
@@ -110,8 +124,8 @@ bool file_has_its_size(struct file *f)
 static enum weir_err file_read(void *ctx, uint64_t offset, size_t max, struct weir_slice *out)
 {
     struct file *f = file_from(ctx);
-    WEIR_ASSERT(offset < f->size && !file_is_map(f));
-    uint64_t left = f->size - offset;
+    WEIR_ASSERT(offset < f->id.size && !file_is_map(f));
+    uint64_t left = f->id.size - offset;
     size_t len = left < max ? (size_t)left : max;
     *out = weir_slice_of(&f->buf, f->buf.base + offset, len);
     return WEIR_OK;
@@ -124,8 +138,7 @@ static bool file_is_intact(void *ctx)
     struct file_id id;
     if (!file_is_map(f) || f->is_private)
         return true;
-    bool is_intact = !file_is_poisoned(f) && file_look(f, &id) && id.size == f->id.size &&
-                     time_is_same(&id.mtime, &f->id.mtime);
+    bool is_intact = !file_is_poisoned(f) && file_look(f, &id) && id_is_alike(&id, &f->id);
     f->is_stale |= !is_intact;
     return is_intact;
 }
@@ -157,7 +170,8 @@ void file_retire(struct file **slot)
     if (*slot == NULL)
         return;
     (*slot)->is_retired = true;
-    windows_forget(*slot);
+    if (file_is_map(*slot))
+        windows_forget(*slot);
     file_unref(slot);
 }
 
@@ -166,38 +180,60 @@ static void file_free(struct weir_buf *b)
 {
     struct file *f = container_of(b, struct file, buf);
     if (f->is_private)
-        f->windows_of->decoded_len -= f->size;
-    root_close_file(f->root, f->fd);
+        f->env->windows->decoded_len -= f->id.size;
+    if (file_is_map(f))
+        root_close_file(f->env->root, f->map->fd);
+    file_drop_disk(f);
+    mem_give(f->says);
     mem_give(f);
+}
+
+/* The bytes of a small file. */
+static void file_take_bytes(struct file *f, struct found *found)
+{
+    file_keep_disk(f, found);
+    memcpy(f->tail, found->bytes, (size_t)f->id.size);
+    f->buf.base = f->tail;
+    f->buf.cap = (size_t)f->id.size;
+}
+
+static void file_take_map(struct file *f, struct found *found)
+{
+    f->map = (struct file_map *)(void *)f->tail;
+    *f->map = (struct file_map){
+        .fd = found->fd,
+        .losses = map_guard_losses(),
+        .is_ours = found->shows_pages,
+    };
+    list_init(&f->map->windows);
+    found->fd = -1;
 }
 
 unsigned file_make(const struct file_env *env, struct found *found, struct file **out)
 {
     WEIR_ASSERT(found->status == 0);
-    bool is_small = found->fd == -1;
-    size_t len = is_small ? (size_t)found->st.st_size : 0;
-    struct file *f = mem_take(env->mem, sizeof(*f) + len);
+    bool is_small = found->bytes != NULL;
+    size_t tail_len = is_small ? (size_t)found->st.st_size : sizeof(struct file_map);
+    struct file *f = mem_take(env->mem, sizeof(*f) + tail_len);
     *out = f;
     if (f == NULL)
         return 503;
     *f = (struct file){
         .buf = {.refs = 1, .origin = WEIR_ORIGIN_POOLED, .release = file_free},
-        .size = (uint64_t)found->st.st_size,
-        .fd = found->fd,
-        .windows_of = env->windows,
-        .losses = map_guard_losses(),
-        .is_ours = found->shows_pages,
+        .id = id_of(&found->st),
+        .env = env,
         .is_remote = found->is_remote,
         .is_settled = found->is_settled,
-        .id = id_of(&found->st),
-        .root = env->root,
     };
-    list_init(&f->windows);
-    found->fd = -1;
-    if (is_small) {
-        memcpy(f->snapshot, found->bytes, len);
-        f->buf.base = f->snapshot;
-        f->buf.cap = len;
-    }
+    if (is_small)
+        file_take_bytes(f, found);
+    else
+        file_take_map(f, found);
     return 0;
+}
+
+size_t file_cost(const struct file *f)
+{
+    bool has_bytes = !file_is_map(f) || f->is_private;
+    return sizeof(*f) + f->says->len + (has_bytes ? (size_t)f->id.size : 0);
 }

@@ -1,15 +1,17 @@
 /*
- * An open file, ready to be sent: its bytes, and the field list of the response.
+ * An open file, ready to be sent: its bytes, and what responses say of them.
  *
- * A small one is a snapshot in pool memory, a large one a map.
+ * A small one is a snapshot in pool memory, a large one a map.  Of small ones there are very many:
+ * what only a map needs is apart.
  *
  * Invariant: what a file says about itself never changes, but that a tag may be added to it.  A
- * file that changed on disk is opened anew; responses under way keep the old one. Own:       one
- * count for all holders, the cache, responses and slices: buf.refs.
+ * file that changed on disk is opened anew; responses under way keep the old one.
+ * Own:       one count for all holders, the cache, responses and slices: buf.refs.
  */
 #ifndef FILES_FILE_H
 #define FILES_FILE_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,10 +19,11 @@
 
 #include "list.h"
 #include "rules.h"
-#include "validator.h"
 #include "weir/buf.h"
 #include "weir/response.h"
+#include "weir/str.h"
 
+struct description;
 struct fetcher;
 struct found;
 struct mem;
@@ -32,47 +35,41 @@ struct windows;
 struct file_id {
     dev_t dev;
     ino_t ino;
-    off_t size;
-    struct timespec mtime;
-    struct timespec ctime;
+    uint64_t size; /* bytes */
+    int64_t mtime_s;
+    int64_t ctime_s;
+    uint32_t mtime_ns; /* beyond the second */
+    uint32_t ctime_ns;
 };
 
-#define FILE_FIELDS 12
+/* What a file has beside its identity if its bytes are those on disk. */
+struct file_map {
+    int fd;
+    unsigned losses;         /* map_guard_losses() when the windows were last looked through */
+    uint64_t looked_ms;      /* when it was last looked at */
+    struct list windows;     /* those that are in use */
+    struct tagging *tagging; /* Borrowed: its tag is being made (tagger.h); NULL: it is not */
+    bool is_lost;            /* bytes of a window were lost */
+    bool is_ours;            /* the kernel tells us what of it is in memory */
+    bool is_untaggable;      /* its time says nothing, and its content cannot be read */
+};
 
 struct file {
-    struct weir_buf buf;               /* the bytes of a snapshot; a map's are in its windows */
-    struct weir_response whole;        /* 200 with all of it */
-    struct weir_response head;         /* the same without a body */
-    struct weir_response not_modified; /* 304 */
-    uint64_t partial_id;               /* of its fields without content-length */
-    struct validators validators;      /* views of the texts below */
-    uint64_t size;                     /* bytes */
-    int fd;                            /* of a map; -1 for a snapshot */
-    uint64_t looked_ms;                /* when a map was last looked at */
-    struct list windows;               /* of a map: those that are in use */
-    struct windows *windows_of;        /* Borrowed: what these belong to */
-    unsigned losses;         /* map_guard_losses() when the windows were last looked through */
-    bool is_lost;            /* bytes of a window were lost */
-    bool is_private;         /* nobody else can change it, and it is in memory */
-    bool is_ours;            /* the kernel tells us what of it is in memory */
-    bool is_remote;          /* looking at it may ask another machine or process */
-    bool is_untaggable;      /* its time says nothing, and its content cannot be read */
-    struct tagging *tagging; /* Borrowed: its tag is being made (tagger.h); NULL: it is not */
-    char mark;               /* of its tag: tells its coding; NUL: none */
-    bool is_retired;         /* no longer in a cache: no window of it is kept */
-    bool is_stale;           /* seen to have changed: not to be used any more */
-    bool is_settled;         /* did not change just before it was opened */
-    struct file_id id;       /* what was opened */
-    struct root *root;       /* Borrowed: where system calls are counted */
-    struct weir_field fields[FILE_FIELDS];
-    char content_length[21];
-    char etag[ETAG_CAP];
-    char last_modified[30];
-    uint8_t snapshot[]; /* the bytes of a small file */
+    struct weir_buf buf;        /* the bytes of a snapshot; a map's are in its windows */
+    struct file_id id;          /* what was opened */
+    const struct file_env *env; /* Borrowed */
+    struct description *says;   /* Own: what responses say of it; NULL: nothing yet */
+    struct file_map *map;       /* in tail; NULL: a snapshot */
+#ifdef WEIR_BENCH
+    int disk_fd; /* of a snapshot, if it is read all the same (copy.h); or -1 */
+#endif
+    bool is_private;           /* nobody else can change it, and it is in memory */
+    bool is_remote;            /* looking at it may ask another machine or process */
+    bool is_retired;           /* no longer in a cache: no window of it is kept */
+    bool is_stale;             /* seen to have changed: not to be used any more */
+    bool is_settled;           /* did not change just before it was opened */
+    alignas(8) uint8_t tail[]; /* the bytes of a small file */
 };
-
-/* Where the fields of every file stand that only a whole representation has. */
-enum { FILE_CONTENT_LENGTH, FILE_CONTENT_TYPE, FILE_FIELDS_FIXED };
 
 /* What all files of a cache have in common. */
 struct file_env {
@@ -93,6 +90,14 @@ struct file_env {
  */
 unsigned file_make(const struct file_env *env, struct found *found, struct file **out);
 
+static inline struct timespec file_mtime(const struct file *f)
+{
+    return (struct timespec){.tv_sec = f->id.mtime_s, .tv_nsec = f->id.mtime_ns};
+}
+
+/* Bytes of memory that it takes; those of a map are the page cache's, unless it was made. */
+size_t file_cost(const struct file *f);
+
 /* True if st shows what f was opened from, unchanged. */
 bool file_is_same(const struct file *f, const struct stat *st);
 
@@ -105,7 +110,7 @@ bool file_is_current(struct file *f, uint64_t now_ms);
 /* True if its bytes are those of the file on disk; else they are a copy. */
 static inline bool file_is_map(const struct file *f)
 {
-    return f->fd != -1;
+    return f->map != NULL;
 }
 
 /* True if bytes of a map were lost under a reader. */

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "describe.h"
 #include "internal/assert.h"
 #include "mem.h"
 #include "reader.h"
@@ -132,8 +133,8 @@ static size_t range_write(char *out, const struct range *range, struct weir_str 
 /* Write heads and tail of a multipart body.  False: no block, or they do not fit. */
 static bool partial_write_heads(struct partial *p, struct mem *mem, const char *boundary)
 {
-    const struct weir_str type = p->reader.file->fields[FILE_CONTENT_TYPE].value;
-    const struct weir_str size = p->reader.file->fields[FILE_CONTENT_LENGTH].value;
+    const struct weir_str type = p->reader.file->says->fields[FILE_CONTENT_TYPE].value;
+    const struct weir_str size = p->reader.file->says->fields[FILE_CONTENT_LENGTH].value;
     p->heads = block_take(mem, BLOCK_SMALL);
     if (p->heads == NULL)
         return false;
@@ -177,8 +178,8 @@ static void partial_describe(struct partial *p, bool is_multipart, struct weir_s
     const struct file *f = p->reader.file;
     struct weir_field *fields = p->fields;
     size_t skipped = is_multipart ? 2 : 1;
-    size_t count = f->whole.field_count - skipped;
-    memcpy(fields, f->fields + skipped, count * sizeof(*fields));
+    size_t count = f->says->field_count - skipped;
+    memcpy(fields, f->says->fields + skipped, count * sizeof(*fields));
     char *end = number_write(p->content_length, resp->body_len);
     fields[count++] = (struct weir_field){
         WEIR_STR("content-length"),
@@ -191,7 +192,7 @@ static void partial_describe(struct partial *p, bool is_multipart, struct weir_s
     resp->fields = fields;
     resp->field_count = count;
     resp->own_count = 2;
-    resp->fields_id = is_multipart ? 0 : f->partial_id;
+    resp->fields_id = is_multipart ? 0 : file_partial_id(f);
 }
 
 bool partial_respond(struct weir_request *r, struct pieces *pieces, struct file *f,
@@ -220,16 +221,16 @@ bool partial_respond(struct weir_request *r, struct pieces *pieces, struct file 
         snprintf(boundary, sizeof(boundary), "%016llx", (unsigned long long)random);
         text.len = (size_t)snprintf(p->text, sizeof(p->text), "multipart/byteranges; boundary=%s",
                                     boundary);
-        if (!partial_write_heads(p, mem, boundary) || partial_len(p) >= f->size) {
+        if (!partial_write_heads(p, mem, boundary) || partial_len(p) >= f->id.size) {
             partial_release(p);
             return false;
         }
     } else {
-        text.len = range_write(p->text, &ranges[0], f->fields[FILE_CONTENT_LENGTH].value);
+        text.len = range_write(p->text, &ranges[0], f->says->fields[FILE_CONTENT_LENGTH].value);
     }
     struct weir_response resp = {
         .status = 206,
-        .urgency = f->whole.urgency,
+        .urgency = f->says->urgency,
         .source = &partial_source,
         .ctx = p,
         .body_len = partial_len(p),

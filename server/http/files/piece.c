@@ -3,6 +3,7 @@
 
 #include <sys/uio.h>
 
+#include "describe.h"
 #include "internal/assert.h"
 #include "internal/stats.h"
 #include "mem.h"
@@ -32,7 +33,7 @@ void pieces_deinit(struct pieces *p)
 /* Where a piece is, or would be. */
 static size_t place_of(const struct file *f, const struct range *range)
 {
-    uint64_t x = (f->partial_id ^ range->len << 40) * 0x9e3779b97f4a7c15U + range->first;
+    uint64_t x = (file_partial_id(f) ^ range->len << 40) * 0x9e3779b97f4a7c15U + range->first;
     x = (x ^ x >> 32) * 0xd6e8feb86659fd93U;
     return (size_t)(x >> 32) % LIMIT_PIECES;
 }
@@ -40,7 +41,7 @@ static size_t place_of(const struct file *f, const struct range *range)
 static bool place_is_of(const struct piece_place *place, const struct file *f,
                         const struct range *range)
 {
-    return place->file_id == f->partial_id && place->range.first == range->first &&
+    return place->file_id == file_partial_id(f) && place->range.first == range->first &&
            place->range.len == range->len;
 }
 
@@ -58,8 +59,8 @@ static struct weir_buf *piece_read(struct mem *mem, const struct file *f, const 
     if (piece == NULL)
         return NULL;
     const struct iovec iov = {piece->bytes, len};
-    f->root->stats->calls.preadv2++;
-    if (preadv2(f->fd, &iov, 1, (off_t)range->first, RWF_NOWAIT) != (ssize_t)len) {
+    f->env->root->stats->calls.preadv2++;
+    if (preadv2(f->map->fd, &iov, 1, (off_t)range->first, RWF_NOWAIT) != (ssize_t)len) {
         mem_give(piece);
         return NULL;
     }
@@ -81,7 +82,7 @@ enum weir_err pieces_get(struct pieces *p, struct file *f, const struct range *r
     struct piece_place *place = &p->places[place_of(f, range)];
     if (!place_is_of(place, f, range)) {
         weir_buf_unref(&place->bytes);
-        *place = (struct piece_place){.file_id = f->partial_id, .range = *range};
+        *place = (struct piece_place){.file_id = file_partial_id(f), .range = *range};
         return WEIR_NOMEM;
     }
     if (place->bytes == NULL) {

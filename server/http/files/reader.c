@@ -2,6 +2,7 @@
 #include "reader.h"
 
 #include "clock.h"
+#include "describe.h"
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "mem.h"
@@ -18,7 +19,7 @@ void reader_init(struct reader *r, struct file *f, struct weir_request *request,
     *r = (struct reader){
         .file = file_ref(f),
         .request = request,
-        .end = end < f->size ? end : f->size,
+        .end = end < f->id.size ? end : f->id.size,
         .waiter = {.wake = on_fetched},
     };
 }
@@ -37,7 +38,7 @@ static enum weir_err reader_move(struct reader *r, uint64_t chunk)
     if (r->window != NULL && r->window->index == index)
         return WEIR_OK;
     window_unref(&r->window);
-    unsigned status = window_take(r->file->windows_of, r->file, index, &r->window);
+    unsigned status = window_take(r->file->env->windows, r->file, index, &r->window);
     return status == 0 ? WEIR_OK : WEIR_STREAM;
 }
 
@@ -48,7 +49,7 @@ static void reader_look_ahead(struct reader *r, uint64_t chunk)
     if (chunk * CHUNK_LEN >= r->end)
         return;
     if (chunk / WINDOW_CHUNKS != w->index &&
-        window_take(r->file->windows_of, r->file, chunk / WINDOW_CHUNKS, &w) != 0)
+        window_take(r->file->env->windows, r->file, chunk / WINDOW_CHUNKS, &w) != 0)
         return; /* whoever needs it will see */
     window_need(w, chunk % WINDOW_CHUNKS);
     if (w != r->window)
@@ -91,7 +92,7 @@ static bool reader_is_in(const struct reader *r, uint64_t chunk)
 enum weir_err reader_read(struct reader *r, uint64_t offset, size_t max, struct weir_slice *out)
 {
     struct file *f = r->file;
-    WEIR_ASSERT(offset < f->size);
+    WEIR_ASSERT(offset < f->id.size);
     if (!file_is_map(f))
         return file_source.read(f, offset, max, out);
     if (r->has_failed || file_is_poisoned(f))
@@ -102,7 +103,7 @@ enum weir_err reader_read(struct reader *r, uint64_t offset, size_t max, struct 
         if (err != WEIR_OK)
             return err;
     }
-    uint64_t end = (chunk + 1) * CHUNK_LEN < f->size ? (chunk + 1) * CHUNK_LEN : f->size;
+    uint64_t end = (chunk + 1) * CHUNK_LEN < f->id.size ? (chunk + 1) * CHUNK_LEN : f->id.size;
     size_t len = end - offset < max ? (size_t)(end - offset) : max;
     *out = weir_slice_of(&r->window->buf, r->window->buf.base + offset % WINDOW_LEN, len);
     return WEIR_OK;
@@ -142,21 +143,20 @@ static const struct weir_source whole_source = {
     .release = whole_release,
 };
 
-bool reader_respond(struct weir_request *request, struct file *f,
-                    const struct weir_response *response)
+bool reader_respond(struct weir_request *request, struct file *f)
 {
+    struct weir_response whole = file_whole(f);
     if (!file_is_map(f)) {
-        file_ref(f);                                  /* released by the exchange */
-        weir_ignore(weir_respond(request, response)); /* the peer has gone, or it is reset */
+        file_ref(f);                                /* released by the exchange */
+        weir_ignore(weir_respond(request, &whole)); /* the peer has gone, or it is reset */
         return true;
     }
-    struct reader *r = mem_take(f->windows_of->mem, sizeof(*r));
+    struct reader *r = mem_take(f->env->mem, sizeof(*r));
     if (r == NULL)
         return false;
-    reader_init(r, f, request, f->size);
-    struct weir_response own = *response;
-    own.source = &whole_source;
-    own.ctx = r;
-    weir_ignore(weir_respond(request, &own));
+    reader_init(r, f, request, f->id.size);
+    whole.source = &whole_source;
+    whole.ctx = r;
+    weir_ignore(weir_respond(request, &whole));
     return true;
 }

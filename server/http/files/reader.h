@@ -38,10 +38,9 @@ enum weir_err reader_read(struct reader *r, uint64_t offset, size_t max, struct 
 bool reader_is_intact(struct reader *r);
 
 /*
- * Answer a request with f, as `response` of f tells: with its whole body.
- * False: there is no memory, and the request is not answered.
+ * Answer a request with f and its whole body.  False: there is no memory, and the request is not
+ * answered.
  */
-bool reader_respond(struct weir_request *request, struct file *f,
-                    const struct weir_response *response);
+bool reader_respond(struct weir_request *request, struct file *f);
 
 #endif

@@ -29,15 +29,13 @@ unsigned resource_make(const struct file_env *env, const char *path, struct look
     }
     if (status == 0 && out->files[CODING_IDENTITY] == NULL && !out->has_siblings)
         status = 404;
-    if (status != 0) {
-        resource_close(out);
-        return status;
-    }
-    for (unsigned i = 0; i < CODINGS; i++) {
+    for (unsigned i = 0; i < CODINGS && status == 0; i++) {
         if (out->files[i] != NULL)
-            file_describe(out->files[i], env, path, (enum coding)i, out->has_siblings);
+            status = file_describe(out->files[i], path, (enum coding)i, out->has_siblings);
     }
-    return 0;
+    if (status != 0)
+        resource_close(out);
+    return status;
 }
 
 void resource_close(struct resource *r)
@@ -52,13 +50,6 @@ size_t resource_maps(const struct resource *r)
     for (unsigned i = 0; i < CODINGS; i++)
         maps += r->files[i] != NULL && file_is_map(r->files[i]);
     return maps;
-}
-
-/* Bytes of memory; those of a map are the page cache's, unless it was made. */
-static size_t file_cost(const struct file *f)
-{
-    bool has_bytes = !file_is_map(f) || f->is_private;
-    return sizeof(*f) + (has_bytes ? (size_t)f->size : 0);
 }
 
 size_t resource_len(const struct resource *r)
@@ -85,8 +76,12 @@ static bool sibling_is_same(const struct resource *r, enum coding coding, const 
     const struct file *original = resource_original(r);
     if (found->status != 0)
         return f == NULL;
+    if (f == NULL && original != NULL) {
+        struct timespec mtime = file_mtime(original);
+        return !sibling_counts(&found->st, &mtime);
+    }
     if (f == NULL)
-        return !sibling_counts(&found->st, original == NULL ? NULL : &original->id.mtime);
+        return !sibling_counts(&found->st, NULL);
     return file_is_same(f, &found->st);
 }
 
@@ -131,10 +126,12 @@ unsigned resource_add_original(struct resource *r, const struct file_env *env, s
         file_make(env, found, original) != 0)
         return 503;
     (*original)->is_private = true;
-    *live += (*original)->size;
-    file_describe(*original, env, r->path, CODING_IDENTITY, true);
-    r->is_decoded = true;
-    return 0;
+    *live += (*original)->id.size;
+    unsigned status = file_describe(*original, r->path, CODING_IDENTITY, true);
+    if (status != 0)
+        file_unref(original);
+    r->is_decoded = status == 0;
+    return status;
 }
 
 struct file *resource_choose(const struct resource *r, const struct weir_request *request)
@@ -149,7 +146,7 @@ struct file *resource_choose(const struct resource *r, const struct weir_request
         struct file *f = r->files[i];
         if (f == NULL || weights[i] == 0 || weights[i] < best_weight)
             continue;
-        if (weights[i] > best_weight || f->size < best->size)
+        if (weights[i] > best_weight || f->id.size < best->id.size)
             best = f;
         best_weight = weights[i];
     }

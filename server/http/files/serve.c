@@ -12,6 +12,7 @@
 #include "cache.h"
 #include "clock.h"
 #include "conditional.h"
+#include "describe.h"
 #include "error_page.h"
 #include "mime.h"
 #include "negotiate.h"
@@ -110,11 +111,10 @@ static unsigned request_asks(const struct weir_request *r)
     return asks;
 }
 
-static void file_respond(struct weir_request *r, struct file *file,
-                         const struct weir_response *response)
+static void file_respond(struct weir_request *r, struct file *file, struct weir_response response)
 {
-    file_ref(file);                         /* released by the exchange */
-    weir_ignore(weir_respond(r, response)); /* the peer has gone, or the stream is reset */
+    file_ref(file);                          /* released by the exchange */
+    weir_ignore(weir_respond(r, &response)); /* the peer has gone, or the stream is reset */
 }
 
 /* Answer with the ranges asked for.  False: the whole is due. */
@@ -123,9 +123,9 @@ static bool files_respond_range(struct files *f, struct weir_request *r, struct 
     struct range ranges[RANGES_MAX];
     size_t count;
     const struct weir_field *field = weir_request_find(r, WEIR_STR("range"));
-    if (field == NULL || !condition_allows_range(r, &file->validators, f->clock->date_s))
+    if (field == NULL || !condition_allows_range(r, &file->says->validators, f->clock->date_s))
         return false;
-    switch (range_parse(field->value, file->size, ranges, &count)) {
+    switch (range_parse(field->value, file->id.size, ranges, &count)) {
     case RANGE_WHOLE: return false;
     case RANGE_PARTS:
         if (!(count == 1 && pieces_have(&f->pieces, file, &ranges[0])) &&
@@ -135,7 +135,7 @@ static bool files_respond_range(struct files *f, struct weir_request *r, struct 
     case RANGE_UNSATISFIABLE: break;
     }
     char text[32];
-    int n = snprintf(text, sizeof(text), "bytes */%llu", (unsigned long long)file->size);
+    int n = snprintf(text, sizeof(text), "bytes */%llu", (unsigned long long)file->id.size);
     const struct weir_field size = {WEIR_STR("content-range"), {text, (size_t)n}};
     failures_answer_with(&f->failures, r, 416, &size, 1);
     return true;
@@ -146,10 +146,10 @@ static void files_respond_failed(struct files *f, struct weir_request *r, const 
 {
     struct weir_field extra[FAILURE_EXTRA];
     size_t count = 0;
-    for (size_t i = 0; i < file->whole.field_count && count < FAILURE_EXTRA; i++) {
-        struct weir_str name = file->fields[i].name;
+    for (size_t i = 0; i < file->says->field_count && count < FAILURE_EXTRA; i++) {
+        struct weir_str name = file->says->fields[i].name;
         if (weir_str_eq(name, WEIR_STR("etag")) || weir_str_eq(name, WEIR_STR("vary")))
-            extra[count++] = file->fields[i];
+            extra[count++] = file->says->fields[i];
     }
     failures_answer_with(&f->failures, r, 412, extra, count);
 }
@@ -162,7 +162,7 @@ static bool files_wait_for_tag(struct files *f, struct weir_request *r, struct f
                                unsigned asks)
 {
     bool is_under_way = tagger_begin(&f->tagger, file);
-    if (!is_under_way || (!(asks & ASKS_CONDITION) && file->size > LIMIT_TAG_PIECE))
+    if (!is_under_way || (!(asks & ASKS_CONDITION) && file->id.size > LIMIT_TAG_PIECE))
         return false;
     struct waiter *w = files_park(f, r);
     if (w != NULL)
@@ -174,22 +174,22 @@ static void files_respond_file(struct files *f, struct weir_request *r, struct f
                                bool is_get)
 {
     unsigned asks = request_asks(r);
-    if (file->validators.etag.len == 0 && files_wait_for_tag(f, r, file, asks))
+    if (file->says->validators.etag.len == 0 && files_wait_for_tag(f, r, file, asks))
         return;
     if (asks & ASKS_CONDITION) {
-        switch (condition_check(r, &file->validators, f->clock->date_s)) {
+        switch (condition_check(r, &file->says->validators, f->clock->date_s)) {
         case CONDITION_MET: break;
-        case CONDITION_NOT_MODIFIED: file_respond(r, file, &file->not_modified); return;
+        case CONDITION_NOT_MODIFIED: file_respond(r, file, file_not_modified(file)); return;
         case CONDITION_FAILED: files_respond_failed(f, r, file); return;
         }
     }
     if (is_get && (asks & ASKS_RANGE) && files_respond_range(f, r, file))
         return;
     if (!is_get)
-        file_respond(r, file, &file->head);
-    else if (file->size > 0 && !files_has_bytes(f, r, file, 0))
+        file_respond(r, file, file_head(file));
+    else if (file->id.size > 0 && !files_has_bytes(f, r, file, 0))
         return;
-    else if (!reader_respond(r, file, &file->whole))
+    else if (!reader_respond(r, file))
         failures_answer(&f->failures, r, 503);
 }
 

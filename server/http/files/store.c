@@ -47,12 +47,12 @@ struct entry *store_find(const struct store *s, struct weir_str path, uint64_t h
 
 struct entry *store_add(struct store *s, struct weir_str path, uint64_t hash)
 {
-    struct entry *e = mem_take_zeroed(s->mem, sizeof(*e) + path.len + sizeof(INDEX_NAME));
+    struct weir_str rest = path.ptr[path.len - 1] == '/' ? WEIR_STR(INDEX_NAME) : WEIR_STR("");
+    struct entry *e = mem_take_zeroed(s->mem, sizeof(*e) + path.len + rest.len + 1);
     if (e == NULL)
         return NULL;
     memcpy(e->path, path.ptr, path.len);
-    if (path.ptr[path.len - 1] == '/')
-        memcpy(e->path + path.len, INDEX_NAME, sizeof(INDEX_NAME));
+    memcpy(e->path + path.len, rest.ptr, rest.len);
     e->hash = hash;
     e->path_len = (uint32_t)path.len;
     e->is_plain = path_is_plain(path);

@@ -32,11 +32,11 @@ struct tagging {
 static int tagging_read(struct tagging *t)
 {
     char bytes[READ_LEN];
-    uint64_t left = t->file->size - t->at;
+    uint64_t left = t->file->id.size - t->at;
     for (uint64_t rest = left < LIMIT_TAG_PIECE ? left : LIMIT_TAG_PIECE; rest > 0;) {
         t->stats.calls.pread64++;
         size_t len = rest < sizeof(bytes) ? (size_t)rest : sizeof(bytes);
-        ssize_t n = pread(t->file->fd, bytes, len, (off_t)t->at);
+        ssize_t n = pread(t->file->map->fd, bytes, len, (off_t)t->at);
         if (n == -1 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -59,13 +59,13 @@ static void tagging_finish(struct tagging *t, int result)
     struct file *f = t->file;
     uint64_t words[2];
     list_remove(&t->link);
-    f->tagging = NULL;
-    bool is_whole = result == 0 && t->at == f->size;
-    if (is_whole && file_is_current(f, f->windows_of->clock->now_ms)) {
+    f->map->tagging = NULL;
+    bool is_whole = result == 0 && t->at == f->id.size;
+    if (is_whole && file_is_current(f, f->env->windows->clock->now_ms)) {
         digest_finish(&t->digest, words);
         file_add_tag(f, words);
     } else {
-        f->is_untaggable = true; /* who reads it will see why */
+        f->map->is_untaggable = true; /* who reads it will see why */
     }
     waiters_wake(&t->waiters, 0);
     file_unref(&t->file);
@@ -103,7 +103,7 @@ static void on_done(struct fetch *f, int result)
     struct tagger *all = t->all;
     all->is_running = false;
     stats_take_calls(all->env->root->stats, &t->stats);
-    if (result != 0 || t->at == t->file->size)
+    if (result != 0 || t->at == t->file->id.size)
         tagging_finish(t, result);
     tagger_advance(all);
 }
@@ -118,7 +118,7 @@ void tagger_init(struct tagger *t, const struct file_env *env)
 static void tagging_do_now(struct tagging *t)
 {
     int result = 0;
-    while (result == 0 && t->at < t->file->size)
+    while (result == 0 && t->at < t->file->id.size)
         result = tagging_read(t);
     stats_take_calls(t->all->env->root->stats, &t->stats);
     tagging_finish(t, result);
@@ -133,15 +133,15 @@ static struct tagging *tagging_new(struct tagger *all, struct file *f)
     t->file = file_ref(f);
     digest_init(&t->digest);
     list_init(&t->waiters);
-    f->tagging = t;
+    f->map->tagging = t;
     return t;
 }
 
 bool tagger_begin(struct tagger *t, struct file *f)
 {
-    if (f->tagging != NULL)
+    if (f->map->tagging != NULL)
         return true;
-    if (f->validators.etag.len > 0 || f->is_untaggable)
+    if (f->says->validators.etag.len > 0 || f->map->is_untaggable)
         return false;
     struct tagging *new = tagging_new(t, f);
     if (new == NULL)
@@ -151,12 +151,12 @@ bool tagger_begin(struct tagger *t, struct file *f)
         tagging_do_now(new);
     else
         tagger_advance(t);
-    return f->tagging != NULL;
+    return f->map->tagging != NULL;
 }
 
 void tagger_wait(struct file *f, struct waiter *waiter)
 {
-    list_append(&f->tagging->waiters, &waiter->link);
+    list_append(&f->map->tagging->waiters, &waiter->link);
 }
 
 void tagger_end(struct tagger *t)

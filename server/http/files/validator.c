@@ -38,10 +38,10 @@ static size_t etag_end(char *out, char *p, char mark)
     return (size_t)(p - out);
 }
 
-size_t etag_write(char out[ETAG_CAP], uint64_t size, int64_t mtime_ns, char mark)
+size_t etag_write(char out[ETAG_CAP], uint64_t size, uint64_t mtime_ns, char mark)
 {
     out[0] = '"';
-    char *p = word_write(out + 1, (uint64_t)mtime_ns);
+    char *p = word_write(out + 1, mtime_ns);
     for (uint64_t rest = size; rest > 0; rest >>= 5)
         *p++ = digits[rest & 31];
     return etag_end(out, p, mark);

@@ -33,7 +33,7 @@ bool mtime_is_meaningful(int64_t mtime_s);
  * mark: a letter of "vwxyz" that tells codings of one representation apart, or NUL.
  * Gives the length; a NUL follows.
  */
-size_t etag_write(char out[ETAG_CAP], uint64_t size, int64_t mtime_ns, char mark);
+size_t etag_write(char out[ETAG_CAP], uint64_t size, uint64_t mtime_ns, char mark);
 
 /* The same from a digest of the content. */
 size_t etag_write_digest(char out[ETAG_CAP], const uint64_t digest[2], char mark);

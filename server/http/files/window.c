@@ -47,7 +47,7 @@ static void window_free(struct weir_buf *b)
 {
     struct window *w = window_from(b);
     if (weir_buf_is_poisoned(b))
-        w->file->is_lost = true;
+        w->file->map->is_lost = true;
     list_remove(&w->of_file);
     map_guard_remove(&w->guard);
     w->windows->stats->calls.munmap++;
@@ -94,8 +94,8 @@ static void window_keep(struct window *w)
 
 void windows_forget(struct file *f)
 {
-    struct list *link = f->windows.next;
-    while (link != &f->windows) {
+    struct list *link = f->map->windows.next;
+    while (link != &f->map->windows) {
         struct window *w = container_of(link, struct window, of_file);
         link = link->next;
         if (w->is_kept)
@@ -107,7 +107,7 @@ void windows_forget(struct file *f)
 
 static struct window *window_find(struct file *f, uint64_t index)
 {
-    for (struct list *link = f->windows.next; link != &f->windows; link = link->next) {
+    for (struct list *link = f->map->windows.next; link != &f->map->windows; link = link->next) {
         struct window *w = container_of(link, struct window, of_file);
         if (w->index == index)
             return w;
@@ -118,15 +118,15 @@ static struct window *window_find(struct file *f, uint64_t index)
 static unsigned window_map(struct windows *ws, struct file *f, uint64_t index, struct window **out)
 {
     uint64_t begin = index * WINDOW_LEN;
-    WEIR_ASSERT(begin < f->size);
-    uint64_t len = f->size - begin < WINDOW_LEN ? f->size - begin : WINDOW_LEN;
+    WEIR_ASSERT(begin < f->id.size);
+    uint64_t len = f->id.size - begin < WINDOW_LEN ? f->id.size - begin : WINDOW_LEN;
     struct window *w = mem_take_zeroed(ws->mem, sizeof(*w));
     if (w == NULL)
         return 503;
     void *map;
     do {
         ws->stats->calls.mmap++;
-        map = mmap(NULL, (size_t)len, PROT_READ, MAP_SHARED, f->fd, (off_t)begin);
+        map = mmap(NULL, (size_t)len, PROT_READ, MAP_SHARED, f->map->fd, (off_t)begin);
     } while (map == MAP_FAILED && errno == ENOMEM && windows_evict(ws));
     if (map == MAP_FAILED) {
         int err = errno;
@@ -147,7 +147,7 @@ static unsigned window_map(struct windows *ws, struct file *f, uint64_t index, s
     w->windows = ws;
     w->file = file_ref(f);
     w->index = index;
-    list_append(&f->windows, &w->of_file);
+    list_append(&f->map->windows, &w->of_file);
     *out = w;
     return 0;
 }
@@ -199,7 +199,7 @@ static bool chunk_is_readable(const struct window *w, unsigned chunk)
         iov[count++] = (struct iovec){scratch, len - at < PAGE_LEN ? len - at : PAGE_LEN};
     off_t offset = (off_t)(w->index * WINDOW_LEN + chunk * CHUNK_LEN);
     w->windows->stats->calls.preadv2++;
-    return preadv2(w->file->fd, iov, count, offset, RWF_NOWAIT) == (ssize_t)len;
+    return preadv2(w->file->map->fd, iov, count, offset, RWF_NOWAIT) == (ssize_t)len;
 }
 
 static bool chunk_is_resident(struct window *w, unsigned chunk)
@@ -210,7 +210,7 @@ static bool chunk_is_resident(struct window *w, unsigned chunk)
         return true;
     if (w->windows->fetcher != NULL && !w->file->is_private) {
         bool is_resident =
-            w->file->is_ours ? chunk_is_mapped(w, chunk) : chunk_is_readable(w, chunk);
+            w->file->map->is_ours ? chunk_is_mapped(w, chunk) : chunk_is_readable(w, chunk);
         if (!is_resident)
             return false;
     }
@@ -251,7 +251,7 @@ enum residency window_need(struct window *w, unsigned chunk)
     p->fetch = (struct fetch){
         .addr = w->buf.base + chunk * CHUNK_LEN,
         .len = chunk_len(w, chunk),
-        .fd = w->file->fd,
+        .fd = w->file->map->fd,
         .offset = (off_t)(w->index * WINDOW_LEN + chunk * CHUNK_LEN),
         .done = on_fetched,
     };
