@@ -181,7 +181,7 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
     struct h2_conn *h = h2_conn_from(opaque);
     switch (frame->hd.type) {
     case NGHTTP2_RST_STREAM:
-        ids_reset(&h->ids, (uint32_t)frame->hd.stream_id);
+        h2_conn_fail_with(h, ids_reset(&h->ids, h->env->mem, (uint32_t)frame->hd.stream_id));
         if (is_provoked(frame->rst_stream.error_code) &&
             !budget_on_own_reset(&h->budget, h->env->clock->now_ms))
             h2_conn_fail(h, NGHTTP2_ENHANCE_YOUR_CALM);

@@ -7,21 +7,16 @@
 #include "internal/limits.h"
 #include "mem.h"
 
-/* Encodings that are remembered, and the longest: a warm 200 takes some 40 bytes. */
-#define MEMO_SLOTS 16
+/* The longest encoding that is remembered: a warm 200 takes some 40 bytes. */
 #define MEMO_LEN_MAX 104
 
-struct memo_slot {
-    uint64_t fields_id; /* of the response; 0: the slot is empty */
+struct fields_memo {
+    uint64_t fields_id; /* of the response */
     uint64_t generation;
     int64_t date_s;
     uint16_t status;
     uint16_t len;
     uint8_t bytes[MEMO_LEN_MAX];
-};
-
-struct fields_memo {
-    struct memo_slot slots[MEMO_SLOTS];
 };
 
 enum weir_err fields_encoder_init(struct fields_encoder *e, nghttp2_mem *memory)
@@ -35,7 +30,8 @@ void fields_encoder_deinit(struct fields_encoder *e)
 {
     if (e->deflater != NULL)
         nghttp2_hd_deflate_del(e->deflater);
-    mem_give(e->memo);
+    for (size_t i = 0; i < FIELDS_MEMOS; i++)
+        mem_give(e->memos[i]);
     *e = (struct fields_encoder){0};
 }
 
@@ -135,39 +131,51 @@ static enum weir_err encode_anew(struct fields_encoder *e, const struct weir_res
     return WEIR_OK;
 }
 
+static bool memo_is_of(const struct fields_memo *memo, const struct fields_encoder *e,
+                       const struct weir_response *resp, const struct clock *clock)
+{
+    return memo != NULL && memo->fields_id == resp->fields_id &&
+           memo->generation == e->generation && memo->date_s == clock->date_s &&
+           memo->status == resp->status;
+}
+
+/* Remember an encoding in place of another, which may be NULL; without memory it is not. */
+static struct fields_memo *memo_renew(struct fields_memo *memo, const struct fields_encoder *e,
+                                      struct mem *mem, const struct weir_response *resp,
+                                      const struct clock *clock, const uint8_t *bytes, size_t len)
+{
+    if (memo == NULL)
+        memo = mem_take(mem, sizeof(*memo));
+    if (memo == NULL)
+        return NULL;
+    memo->fields_id = resp->fields_id;
+    memo->generation = e->generation;
+    memo->date_s = clock->date_s;
+    memo->status = resp->status;
+    memo->len = (uint16_t)len;
+    memcpy(memo->bytes, bytes, len);
+    return memo;
+}
+
 /* Encode all but the response's own fields, or remember how it was done. */
 static enum weir_err encode_common(struct fields_encoder *e, struct mem *mem,
                                    const struct weir_response *resp, const struct clock *clock,
                                    uint8_t *scratch, const uint8_t **bytes, size_t *len)
 {
-    if (e->memo == NULL) {
-        e->memo = mem_take(mem, sizeof(*e->memo));
-        if (e->memo == NULL)
-            return WEIR_NOMEM;
-        memset(e->memo->slots, 0, sizeof(e->memo->slots));
-    }
-    struct memo_slot *slot = &e->memo->slots[resp->fields_id % MEMO_SLOTS];
-    if (resp->fields_id != 0 && slot->fields_id == resp->fields_id &&
-        slot->generation == e->generation && slot->date_s == clock->date_s &&
-        slot->status == resp->status) {
-        *bytes = slot->bytes;
-        *len = slot->len;
+    struct fields_memo **place = &e->memos[resp->fields_id % FIELDS_MEMOS];
+    if (resp->fields_id != 0 && memo_is_of(*place, e, resp, clock)) {
+        *bytes = (*place)->bytes;
+        *len = (*place)->len;
         return WEIR_OK;
     }
     enum weir_err err = encode_anew(e, resp, clock, scratch, len);
     if (err != WEIR_OK)
         return err;
     *bytes = scratch;
-    if (!fields_is_stable(*bytes, *len)) {
+    if (!fields_is_stable(*bytes, *len))
         e->generation++;
-    } else if (resp->fields_id != 0 && *len <= MEMO_LEN_MAX) {
-        slot->fields_id = resp->fields_id;
-        slot->generation = e->generation;
-        slot->date_s = clock->date_s;
-        slot->status = resp->status;
-        slot->len = (uint16_t)*len;
-        memcpy(slot->bytes, *bytes, *len);
-    }
+    else if (resp->fields_id != 0 && *len <= MEMO_LEN_MAX)
+        *place = memo_renew(*place, e, mem, resp, clock, *bytes, *len);
     return WEIR_OK;
 }
 

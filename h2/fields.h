@@ -31,12 +31,15 @@ struct mem;
 /* Fields of a response, beside :status and date. */
 #define FIELDS_MAX 62
 
+/* Encodings that are remembered. */
+#define FIELDS_MEMOS 16
+
 struct fields_encoder {
     nghttp2_hd_deflater *deflater;
-    struct fields_memo *memo; /* last encodings; NULL until the first */
-    uint64_t generation;      /* counts changes of the dynamic table */
-    bool has_noted;           /* sizes of the table that are not in effect yet: */
-    uint32_t noted_min;       /* the smallest of them */
+    struct fields_memo *memos[FIELDS_MEMOS]; /* Own: last encodings; each NULL until its first */
+    uint64_t generation;                     /* counts changes of the dynamic table */
+    bool has_noted;                          /* sizes of the table that are not in effect yet: */
+    uint32_t noted_min;                      /* the smallest of them */
     uint32_t noted_last;
 };
 

@@ -33,9 +33,10 @@ void hpack_decoder_deinit(struct hpack_decoder *d)
 {
     hpack_table_deinit(&d->table);
     for (size_t i = 0; i < HPACK_RECENT; i++) {
-        if (d->recent[i].entry != NULL)
-            hpack_entry_unref(d->recent[i].entry);
-        d->recent[i].entry = NULL;
+        if (d->recent[i] != NULL)
+            hpack_entry_unref(d->recent[i]->entry);
+        mem_give(d->recent[i]);
+        d->recent[i] = NULL;
     }
 }
 
@@ -242,8 +243,8 @@ static enum weir_err decode_literal(struct hpack_decoder *d, const uint8_t **at,
  * Where a literal is remembered, if it is one that may be: its name is of the static table.  Paths
  * differ near their beginning, dates and tags, whose index takes two bytes, in the middle.
  */
-static struct hpack_recent *recent_slot(struct hpack_decoder *d, const uint8_t *at,
-                                        const uint8_t *end)
+static struct hpack_recent **recent_slot(struct hpack_decoder *d, const uint8_t *at,
+                                         const uint8_t *end)
 {
     if (end - at < RECENT_LEN_MIN)
         return NULL;
@@ -259,17 +260,23 @@ static struct hpack_recent *recent_slot(struct hpack_decoder *d, const uint8_t *
 
 static bool recent_matches(const struct hpack_recent *slot, const uint8_t *at, const uint8_t *end)
 {
-    return slot->entry != NULL && slot->len <= (size_t)(end - at) &&
+    return slot != NULL && slot->len <= (size_t)(end - at) &&
            memcmp(slot->bytes, at, slot->len) == 0;
 }
 
-static void recent_set(struct hpack_recent *slot, const uint8_t *at, size_t len,
-                       const struct hpack_entry *e)
+/* Remember a literal in place of another one; without memory it is not remembered. */
+static void recent_set(struct hpack_decoder *d, struct hpack_recent **place, const uint8_t *at,
+                       size_t len, const struct hpack_entry *e)
 {
     if (len > HPACK_RECENT_LEN)
         return;
-    if (slot->entry != NULL)
+    struct hpack_recent *slot = *place;
+    if (slot != NULL)
         hpack_entry_unref(slot->entry);
+    else
+        slot = *place = mem_take(d->mem, sizeof(*slot));
+    if (slot == NULL)
+        return;
     hpack_entry_ref(e);
     slot->entry = e;
     slot->len = (uint8_t)len;
@@ -280,17 +287,17 @@ static void recent_set(struct hpack_recent *slot, const uint8_t *at, size_t len,
 static enum weir_err decode_passing(struct hpack_decoder *d, const uint8_t **at, const uint8_t *end,
                                     const struct hpack_entry **out)
 {
-    struct hpack_recent *slot = recent_slot(d, *at, end);
-    if (slot != NULL && recent_matches(slot, *at, end)) {
-        *at += slot->len;
-        *out = slot->entry;
+    struct hpack_recent **place = recent_slot(d, *at, end);
+    if (place != NULL && recent_matches(*place, *at, end)) {
+        *at += (*place)->len;
+        *out = (*place)->entry;
         hpack_entry_ref(*out);
         return WEIR_OK;
     }
     const uint8_t *begin = *at;
     enum weir_err err = decode_literal(d, at, end, false, out);
-    if (err == WEIR_OK && slot != NULL)
-        recent_set(slot, begin, (size_t)(*at - begin), *out);
+    if (err == WEIR_OK && place != NULL)
+        recent_set(d, place, begin, (size_t)(*at - begin), *out);
     return err;
 }
 

@@ -24,7 +24,7 @@
 #define HPACK_RECENT_LEN 55 /* bytes of a literal that is remembered at the most */
 
 struct hpack_recent {
-    const struct hpack_entry *entry; /* Own: a reference; NULL: nothing is remembered */
+    const struct hpack_entry *entry; /* Own: a reference */
     uint8_t len;
     uint8_t bytes[HPACK_RECENT_LEN];
 };
@@ -32,7 +32,7 @@ struct hpack_recent {
 struct hpack_decoder {
     struct mem *mem; /* Borrowed */
     struct hpack_table table;
-    struct hpack_recent recent[HPACK_RECENT];
+    struct hpack_recent *recent[HPACK_RECENT]; /* Own: each made when it is first needed */
     bool may_resize; /* a block begins: size updates may come (RFC 7541 4.2) */
 };
 

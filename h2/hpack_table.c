@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "internal/assert.h"
 #include "mem.h"
 
 static_assert((HPACK_ENTRIES_MAX & (HPACK_ENTRIES_MAX - 1)) == 0,
@@ -90,7 +91,7 @@ void hpack_table_init(struct hpack_table *t)
 static void table_shrink(struct hpack_table *t, uint32_t max)
 {
     while (t->len > max) {
-        struct hpack_entry *oldest = t->ring[(t->newest - --t->count) % HPACK_ENTRIES_MAX];
+        struct hpack_entry *oldest = t->ring[(t->newest - --t->count) & (t->cap - 1)];
         t->len -= oldest->len;
         hpack_entry_unref(oldest);
     }
@@ -109,6 +110,23 @@ void hpack_table_resize(struct hpack_table *t, uint32_t max)
     table_shrink(t, max);
 }
 
+/* False: there is no memory. */
+static bool table_grow(struct hpack_table *t, struct mem *mem)
+{
+    uint32_t cap = t->cap == 0 ? HPACK_ENTRIES_MIN : 2 * t->cap;
+    WEIR_ASSERT(cap <= HPACK_ENTRIES_MAX); /* entries count HPACK_OVERHEAD bytes at least */
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): it is a ring of pointers */
+    struct hpack_entry **ring = mem_take(mem, cap * sizeof(*ring));
+    if (ring == NULL)
+        return false;
+    for (uint32_t i = 0; i < t->count; i++)
+        ring[(t->newest - i) & (cap - 1)] = t->ring[(t->newest - i) & (t->cap - 1)];
+    mem_give(t->ring);
+    t->ring = ring;
+    t->cap = cap;
+    return true;
+}
+
 enum weir_err hpack_table_add(struct hpack_table *t, struct mem *mem, struct hpack_entry *e)
 {
     uint32_t len = e->len;
@@ -116,16 +134,12 @@ enum weir_err hpack_table_add(struct hpack_table *t, struct mem *mem, struct hpa
         table_shrink(t, 0);
         return WEIR_OK;
     }
-    if (t->ring == NULL) {
-        /* NOLINTNEXTLINE(bugprone-sizeof-expression): it is a ring of pointers */
-        t->ring = mem_take(mem, HPACK_ENTRIES_MAX * sizeof(*t->ring));
-        if (t->ring == NULL)
-            return WEIR_NOMEM;
-    }
     table_shrink(t, t->max - len);
+    if (t->count == t->cap && !table_grow(t, mem))
+        return WEIR_NOMEM;
     hpack_entry_ref(e);
     t->newest++;
-    t->ring[t->newest % HPACK_ENTRIES_MAX] = e;
+    t->ring[t->newest & (t->cap - 1)] = e;
     t->count++;
     t->len += len;
     return WEIR_OK;

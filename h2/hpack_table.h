@@ -35,10 +35,12 @@ struct hpack_entry {
 #define HPACK_STATIC_COUNT 61
 #define HPACK_OVERHEAD 32 /* bytes that an entry counts beside its own (RFC 7541 4.1) */
 #define HPACK_ENTRIES_MAX (LIMIT_HPACK_TABLE / HPACK_OVERHEAD)
+#define HPACK_ENTRIES_MIN 16 /* places of the ring at first */
 
 struct hpack_table {
-    struct hpack_entry **ring; /* of HPACK_ENTRIES_MAX; NULL until the first entry */
-    uint32_t newest;           /* place of the newest entry */
+    struct hpack_entry **ring; /* Own; grows to HPACK_ENTRIES_MAX; NULL until the first entry */
+    uint32_t cap;              /* of ring, a power of two */
+    uint32_t newest;           /* number of the newest entry; its place is that modulo cap */
     uint32_t count;            /* entries */
     uint32_t len;              /* their size (RFC 7541 4.1) */
     uint32_t max;              /* of len: the peer's choice, at most LIMIT_HPACK_TABLE */
@@ -58,7 +60,7 @@ static inline const struct hpack_entry *hpack_table_get(const struct hpack_table
     if (index - 1 < HPACK_STATIC_COUNT)
         return &hpack_static[index];
     uint32_t back = index - HPACK_STATIC_COUNT - 1;
-    return back < t->count ? t->ring[(t->newest - back) % HPACK_ENTRIES_MAX] : NULL;
+    return back < t->count ? t->ring[(t->newest - back) & (t->cap - 1)] : NULL;
 }
 
 /* A size update (RFC 7541 6.3); max <= LIMIT_HPACK_TABLE. */

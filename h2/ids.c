@@ -2,6 +2,7 @@
 #include "ids.h"
 
 #include "internal/assert.h"
+#include "mem.h"
 
 /* The bit of an identifier that is higher than any before; IDS_SIGNALS or more: it has none. */
 static uint32_t signal_bit(const struct ids *ids, uint32_t id)
@@ -33,16 +34,28 @@ void ids_open(struct ids *ids, uint32_t id)
     ids->highest = id;
 }
 
-void ids_reset(struct ids *ids, uint32_t id)
+enum weir_err ids_reset(struct ids *ids, struct mem *mem, uint32_t id)
 {
+    if (ids->resets == NULL) {
+        ids->resets = mem_take_zeroed(mem, IDS_RESETS * sizeof(*ids->resets));
+        if (ids->resets == NULL)
+            return WEIR_NOMEM;
+    }
     ids->resets[ids->reset_next++ % IDS_RESETS] = id;
+    return WEIR_OK;
+}
+
+void ids_deinit(struct ids *ids)
+{
+    mem_give(ids->resets);
+    ids->resets = NULL;
 }
 
 enum ids_state ids_state(const struct ids *ids, uint32_t id)
 {
     if (id > ids->highest)
         return IDS_NEW;
-    for (uint32_t i = 0; i < IDS_RESETS; i++) {
+    for (uint32_t i = 0; ids->resets != NULL && i < IDS_RESETS; i++) {
         if (ids->resets[i] == id)
             return IDS_RESET;
     }

@@ -12,17 +12,20 @@
 #include <stdint.h>
 
 #include "internal/limits.h"
+#include "weir/err.h"
+
+struct mem;
 
 #define IDS_SIGNALS 128          /* identifiers that a priority may precede */
 #define IDS_WINDOW 64            /* identifiers remembered one by one, the highest first */
 #define IDS_RESETS LIMIT_STREAMS /* streams we have reset lately: all that can be open at once */
 
 struct ids {
-    uint32_t highest;            /* highest identifier used; 0 for none */
-    uint64_t used;               /* bit i: identifier highest - 2i was used */
-    uint32_t resets[IDS_RESETS]; /* ring of identifiers that we have reset */
-    uint32_t reset_next;         /* where the next one goes */
-    unsigned __int128 signals;   /* bit i: identifier highest + 2 + 2i has been given a priority */
+    uint32_t highest;          /* highest identifier used; 0 for none */
+    uint64_t used;             /* bit i: identifier highest - 2i was used */
+    uint32_t *resets;          /* Own: ring of IDS_RESETS that we have reset; NULL: none yet */
+    uint32_t reset_next;       /* where the next one goes */
+    unsigned __int128 signals; /* bit i: identifier highest + 2 + 2i has been given a priority */
 };
 
 enum ids_state {
@@ -44,8 +47,12 @@ bool ids_has_signal(const struct ids *ids, uint32_t id);
 /* The client opened `id`, higher than any before. */
 void ids_open(struct ids *ids, uint32_t id);
 
-/* We reset `id`. */
-void ids_reset(struct ids *ids, uint32_t id);
+/* We reset `id`.  Err: WEIR_NOMEM: it is not remembered. */
+WEIR_MUST_USE
+enum weir_err ids_reset(struct ids *ids, struct mem *mem, uint32_t id);
+
+/* Legal on a zeroed struct. */
+void ids_deinit(struct ids *ids);
 
 /* What is known of an identifier that no live stream has. */
 enum ids_state ids_state(const struct ids *ids, uint32_t id);

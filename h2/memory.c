@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "internal/assert.h"
 #include "internal/limits.h"
+#include "input.h"
 #include "mem.h"
 
 /* The queue of streams with a body to send: it doubles, and holds a pointer for each. */
@@ -12,17 +14,38 @@
 static_assert(RESERVE_LEN >= 128 * sizeof(void *) && LIMIT_STREAMS <= 128,
               "a queue of all streams fits into the reserve");
 
-static void *on_malloc(size_t len, void *opaque)
+/* What nghttp2 takes for its frame buffer. */
+static bool is_frame(const struct h2_memory *m, size_t len)
 {
-    const struct h2_memory *m = opaque;
-    return mem_take(m->mem, len);
+    return m->is_opening && m->frame == NULL && len >= FRAME_MAX_LEN && len <= MEM_SCRATCH_LEN;
 }
 
-/* Strings outlive their session: m may be gone. */
+static void *memory_take(struct h2_memory *m, size_t len)
+{
+    if (!is_frame(m, len))
+        return mem_take(m->mem, len);
+    m->frame = mem_scratch_ref(m->mem);
+    return m->frame;
+}
+
+static void memory_give(struct h2_memory *m, void *ptr)
+{
+    if (ptr == NULL || ptr != m->frame) {
+        mem_give(ptr);
+        return;
+    }
+    m->frame = NULL;
+    mem_scratch_unref(m->mem);
+}
+
+static void *on_malloc(size_t len, void *opaque)
+{
+    return memory_take(opaque, len);
+}
+
 static void on_free(void *ptr, void *opaque)
 {
-    (void)opaque;
-    mem_give(ptr);
+    memory_give(opaque, ptr);
 }
 
 static void *on_calloc(size_t count, size_t len, void *opaque)
@@ -37,6 +60,10 @@ static void *on_calloc(size_t count, size_t len, void *opaque)
 static void *on_realloc(void *ptr, size_t len, void *opaque)
 {
     struct h2_memory *m = opaque;
+    if (ptr == NULL && is_frame(m, len))
+        return memory_take(m, len);
+    if (ptr != NULL && ptr == m->frame)
+        return len <= MEM_SCRATCH_LEN ? ptr : NULL;
     void *grown = mem_resize(m->mem, ptr, len);
     if (grown != NULL || m->reserve == NULL || len > RESERVE_LEN)
         return grown;
@@ -56,13 +83,45 @@ enum weir_err h2_memory_init(struct h2_memory *m, struct mem *mem)
     *m = (struct h2_memory){
         .ng = {m, on_malloc, on_free, on_calloc, on_realloc},
         .mem = mem,
+        .is_opening = true,
         .reserve = mem_take(mem, RESERVE_LEN),
     };
     return m->reserve != NULL ? WEIR_OK : WEIR_NOMEM;
 }
 
+void h2_memory_opened(struct h2_memory *m)
+{
+    m->is_opening = false;
+}
+
 void h2_memory_deinit(struct h2_memory *m)
 {
     mem_give(m->reserve);
+    mem_give(m->held);
     *m = (struct h2_memory){0};
+}
+
+enum weir_err h2_memory_hold(struct h2_memory *m, const uint8_t *bytes, size_t len)
+{
+    WEIR_ASSERT(m->held == NULL);
+    if (m->frame == NULL)
+        return WEIR_OK;
+    WEIR_ASSERT(bytes >= (uint8_t *)m->frame &&
+                bytes + len <= (uint8_t *)m->frame + MEM_SCRATCH_LEN);
+    m->held = mem_take(m->mem, len);
+    if (m->held == NULL)
+        return WEIR_NOMEM;
+    memcpy(m->held, bytes, len);
+    m->held_at = (uint8_t *)m->frame + (bytes - (uint8_t *)m->frame);
+    m->held_len = len;
+    return WEIR_OK;
+}
+
+void h2_memory_restore(struct h2_memory *m)
+{
+    if (m->held == NULL)
+        return;
+    memcpy(m->held_at, m->held, m->held_len);
+    mem_give(m->held);
+    m->held = NULL;
 }

@@ -5,8 +5,8 @@
  *     HEADERS                  the frame head of nghttp2, the field section of fields.h
  *     DATA                     9 bytes of frame head, copied; the payload by reference
  *
- * When the list holds its budget, the callbacks answer WOULDBLOCK: nghttp2 keeps the frame and
- * offers it again at the next pull.
+ * When the list holds its budget, the callbacks answer WOULDBLOCK: nghttp2 offers the frame again
+ * at the next pull; its bytes are kept meanwhile (memory.h).
  */
 #include <string.h>
 
@@ -171,10 +171,18 @@ static ssize_t output_headers(struct h2_conn *h, const uint8_t *frame, size_t le
     return (ssize_t)len;
 }
 
+/* Let a frame wait for the next pull, whose bytes that are nghttp2's lie in its frame buffer. */
+static int output_put_off(struct h2_conn *h, const uint8_t *bytes, size_t len)
+{
+    if (h2_memory_hold(&h->memory, bytes, len) != WEIR_OK)
+        return output_nomem(h);
+    return NGHTTP2_ERR_WOULDBLOCK;
+}
+
 ssize_t h2_output_send(struct h2_conn *h, const uint8_t *bytes, size_t len)
 {
     if (output_is_full(h))
-        return NGHTTP2_ERR_WOULDBLOCK;
+        return output_put_off(h, bytes, len);
     if (len >= FRAME_HEAD_LEN && bytes[3] == NGHTTP2_HEADERS)
         return output_headers(h, bytes, len);
     enum weir_err err;
@@ -199,7 +207,7 @@ int h2_output_send_data(struct h2_conn *h, struct h2_stream *s, const uint8_t *h
                         bool is_last)
 {
     if (output_is_full(h))
-        return NGHTTP2_ERR_WOULDBLOCK;
+        return output_put_off(h, head, FRAME_HEAD_LEN);
     WEIR_ASSERT(len == s->ready.len);
     if (weir_gather_append_copy(h->out, head, FRAME_HEAD_LEN) != WEIR_OK)
         return output_nomem(h);

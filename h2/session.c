@@ -112,10 +112,9 @@ void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s)
     h->idle_ms = h->env->clock->now_ms;
     if (s->framed_end <= h->host->sent) {
         conn_free_stream(h, s);
-    } else if (s->body != NULL) {
+    } else if (s->body != NULL || !departed_try_add(&h->departed, h->env->mem, s->framed_end)) {
         streams_append(&h->leaving, s);
     } else {
-        departed_add(&h->departed, s->framed_end);
         h2_stream_free(s);
     }
 }
@@ -204,6 +203,8 @@ static void h2_close(void *session)
     nghttp2_session_del(h->ng);
     fields_encoder_deinit(&h->fields);
     section_deinit(&h->section);
+    ids_deinit(&h->ids);
+    departed_deinit(&h->departed);
     h2_memory_deinit(&h->memory);
     h->magic = 0;
     mem_give(h);
@@ -258,6 +259,7 @@ static enum weir_err h2_open(const struct protocol_env *env, struct protocol_hos
         h2_close(h);
         return WEIR_NOMEM;
     }
+    h2_memory_opened(&h->memory);
     *session = h;
     return WEIR_OK;
 }
@@ -366,6 +368,13 @@ static enum weir_err h2_lose(void *session, const struct weir_buf *lost)
     return WEIR_OK;
 }
 
+/* Go on with the frame that found no room the last time, then with others. */
+static int conn_send(struct h2_conn *h)
+{
+    h2_memory_restore(&h->memory);
+    return nghttp2_session_send(h->ng);
+}
+
 static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budget)
 {
     struct h2_conn *h = session;
@@ -380,10 +389,10 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
     h->is_blocked = false;
     h->out = out;
     h->out_budget = budget;
-    int rv = nghttp2_session_send(h->ng);
+    int rv = conn_send(h);
     if (rv == 0 && h->error != 0 && h->state != H2_ENDING) {
         conn_terminate(h); /* what was just sent went over a limit */
-        rv = nghttp2_session_send(h->ng);
+        rv = conn_send(h);
     }
     h->out = NULL;
     h->is_pumping = false;
@@ -405,6 +414,13 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
 static bool conn_is_idle(const struct h2_conn *h)
 {
     return h->live.first == NULL && h->framed <= h->host->sent;
+}
+
+static void h2_rest(void *session)
+{
+    struct h2_conn *h = session;
+    h2_conn_reap_streams(h);
+    departed_rest(&h->departed);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -463,6 +479,7 @@ const struct protocol h2_protocol = {
     .feed = h2_feed,
     .feed_end = h2_feed_end,
     .pull = h2_pull,
+    .rest = h2_rest,
     .lose = h2_lose,
     .drain = h2_drain,
     .deadline = h2_deadline,

@@ -59,7 +59,8 @@ struct h2_conn {
     struct ids ids;
 
     struct h2_streams live;    /* open in nghttp2 or owned by a handler */
-    struct h2_streams leaving; /* closed, mapped bytes still in the gather list; oldest first */
+    struct h2_streams leaving; /* closed, mapped bytes still in the gather list, or no room in
+                                * departed; oldest first */
     struct departed departed;  /* closed, other bytes still in the gather list */
     struct list ending;        /* whose body has been framed, and whose end waits for it to leave */
     uint32_t stream_count;     /* of all three */

@@ -226,4 +226,6 @@ void conn_on_sent(struct io_sock *s, int res)
         c->host.sent += (uint64_t)res;
     if (out->len > 0 || c->must_pull || c->state == CONN_FLUSHING)
         worker_mark_dirty(c->worker, c);
+    else if (c->session != NULL && c->protocol->rest != NULL)
+        c->protocol->rest(c->session);
 }

@@ -32,7 +32,8 @@ static const char usage[] =
     "  --per-connection N   then close it and open another;  --resume: with the ticket of the "
     "last\n"
     "  --wait               say so when all are connected, and ask when a line is read\n"
-    "  --hold               one request per connection, then idle until standard input ends\n"
+    "  --hold               one request per connection (or --per-connection), then idle until\n"
+    "                       standard input ends\n"
     "  --log FILE           latencies, as 64-bit numbers of nanoseconds\n";
 
 void load_fail(const char *format, ...)
@@ -355,8 +356,9 @@ int main(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
         take_option(&l, &w, option);
     if (l.is_held) {
-        l.per_connection = 1;
-        l.total = l.connections;
+        if (l.per_connection == 0)
+            l.per_connection = 1;
+        l.total = (uint64_t)l.connections * l.per_connection;
     }
     if (optind + 1 != argc || l.target_count == 0 || l.total == 0 || l.connections == 0 ||
         l.streams == 0 || l.skip >= l.total)

@@ -170,13 +170,13 @@ static void hold(struct load *l)
 
 /*
  * Open connections from number `opened` on; gives how many there are then.  Those that are to be
- * held come a few at a time: what a burst of handshakes leaves behind is not what an idle one
- * costs.
+ * held come, and are answered, a few at a time: what a burst of all leaves behind is not what idle
+ * ones cost.
  */
 static unsigned open_some(struct load *l, unsigned opened)
 {
     while (opened < l->connections && opened < l->total &&
-           (!l->is_held || opened - l->open < HELD_AT_ONCE))
+           (!l->is_held || opened - l->done / l->per_connection < HELD_AT_ONCE))
         link_open(&l->links[opened++]);
     return opened;
 }
@@ -190,8 +190,7 @@ static void await_event(const struct load *l)
 
 void run(struct load *l)
 {
-    bool is_connecting = l->per_connection > 0 && !l->is_held; /* connections are the work */
-    if (is_connecting)
+    if (l->per_connection > 0) /* connections are the work */
         start(l);
     unsigned opened = open_some(l, 0);
     uint64_t number = 0;

@@ -30,7 +30,7 @@ QUICK = (r"^(h2c-(6b|1k|304|range|16k)-c10-m32|h2c-1k-c50-m1|h2-(1k|100k)-c10-m3
 
 
 # What is measured in ways of its own, by the names that --only knows.
-OTHERS = [f"idle-{p}" for p in IDLE] + [f"open-{protocol}-{body}" for protocol, body, *_ in OPEN_LOOP]
+OTHERS = [f"idle-{name}" for name in IDLE] + [f"open-{protocol}-{body}" for protocol, body, *_ in OPEN_LOOP]
 
 
 def parse(argv):
@@ -247,10 +247,10 @@ def make_stages(results, chosen, taking_part, site, plan, options):
                      lambda show: results.add(measure.measure(
                          group, taking_part, site, plan, show, lambda found: undecided(group, found))))
 
-    def idles(protocol):
-        return Stage([f"idle-{protocol}"], idle.SECONDS * plain,
+    def idles(name):
+        return Stage([f"idle-{name}"], idle.SECONDS * plain,
                      lambda show: results.idle.extend(
-                         idle.measure(protocol, taking_part, site, plan, show)))
+                         idle.measure(name, taking_part, site, plan, show)))
 
     def rates(spec):
         return Stage([f"open-{spec[0]}-{spec[1]}"], openloop.estimate_s(plain, open_plan),
@@ -260,7 +260,7 @@ def make_stages(results, chosen, taking_part, site, plan, options):
     stages = [cells(group) for group in groups(chosen)]
     if options.sweep:
         return stages
-    others = [idles(protocol) for protocol in IDLE] + [rates(spec) for spec in OPEN_LOOP]
+    others = [idles(name) for name in IDLE] + [rates(spec) for spec in OPEN_LOOP]
     return stages + [stage for stage in others if wanted.search(stage.names[0])]
 
 

@@ -1,7 +1,7 @@
 """What a connection costs that does nothing: memory of the server's own, per connection.
 
-A thousand connections, opened a few at a time, have asked for one small file each, all at once, and
-stay open. Counted is anonymous resident memory, of all processes of the server, before and after; what
+Two thousand connections have asked for a small file, or for many at once, each as soon as it was open and
+few at a time, and stay open. Counted is anonymous resident memory, of all processes of the server, before and after; what
 the kernel holds for a socket is the same for all and not in it.
 """
 
@@ -9,20 +9,21 @@ import contextlib
 import subprocess
 
 from . import clients, probe, process, servers as servers_
-from .workloads import IDLE_CONNECTIONS, shaped
+from .workloads import IDLE, IDLE_CONNECTIONS, shaped
 
 SECONDS = 1.5  # planned for a server
 
 
-def measure(protocol, servers, site, plan, progress):
-    """[{protocol, server, bytes, state, reason}]"""
-    workload = shaped(protocol, "6b", IDLE_CONNECTIONS, 1)
+def measure(name, servers, site, plan, progress):
+    """[{name, server, bytes, state, reason}] of one of IDLE"""
+    protocol, requests = IDLE[name]
+    workload = shaped(protocol, "6b", IDLE_CONNECTIONS, requests)
     found = []
     for server in servers:
         if server.only or server.is_stock:
             continue
-        progress.now(f"idle {protocol}  {server.name}")
-        row = {"protocol": protocol, "server": server.name, "connections": IDLE_CONNECTIONS,
+        progress.now(f"idle {name}  {server.name}")
+        row = {"name": name, "server": server.name, "connections": IDLE_CONNECTIONS,
                "bytes": None, "state": server.why_not(workload) or "ok", "reason": ""}
         if row["state"] == "ok":
             try:
@@ -41,7 +42,9 @@ def _bytes_per_connection(server, workload, site, plan):
         process.settle(running.pids())
         _, before = process.memory_kib(running.pids())
         argv = clients.load_command(workload, running.port, site, server.recipe.group,
-                                    (f"--connections={IDLE_CONNECTIONS}", "--hold"))
+                                    (f"--connections={IDLE_CONNECTIONS}", "--hold",
+                                     f"--per-connection={workload.streams}",
+                                     f"--streams={workload.streams}"))
         with _held([*plan.client_place, *argv]):
             process.settle(running.pids())
             _, after = process.memory_kib(running.pids())

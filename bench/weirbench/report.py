@@ -90,7 +90,7 @@ class Results:
     def errors(self):
         said = [f"{c.workload} on {c.server}: {c.reason}" for c in self.cells.values()
                 if c.state == "error"]
-        said += [f"idle {r['protocol']} on {r['server']}: {r['reason']}" for r in self.idle
+        said += [f"idle {r['name']} on {r['server']}: {r['reason']}" for r in self.idle
                  if r["state"] == "error"]
         return said + [f"constant rate {r['workload']} on {r['server']}: {r['error']}"
                        for r in self.open_loop if "error" in r]
@@ -260,9 +260,9 @@ def _stock_rows(results):
 
 
 def _idle_rows(results):
-    rows = [["protocol", "server", "bytes per connection"]]
+    rows = [["connections", "server", "bytes for each"]]
     for r in results.idle:
-        rows.append([r["protocol"], r["server"],
+        rows.append([r["name"], r["server"],
                      f"{r['bytes']:,.0f}" if r["bytes"] is not None else r["state"]])
     return rows
 

@@ -191,7 +191,7 @@ def by_wrk(protocol, body, deep=1, **more):
 
 
 BACK_ENDS = ("epoll", "uring")
-WAYS = ("copy", "openssl", "ipsec-mb", "vaes")  # of output and encryption, where the build has them
+WAYS = ("copy", "copy-cached", "openssl", "ipsec-mb", "vaes")  # of output and encryption, where the build has them
 
 SPECIAL = (
     shaped("h2c", "304", 10, 32, group="304"),
@@ -276,8 +276,10 @@ def is_default(workload):
 OPEN_LOOP = (("h2c", "1k", 10, 100), ("h2", "1k", 10, 100))
 OPEN_SHARES = (0.5, 0.8)  # of the peer's peak
 
-IDLE = ("h2c", "h2")
-IDLE_CONNECTIONS = 1000
+# Idle connections: (protocol, requests that each was answered before, at once)
+IDLE = {"h1": ("h1", 1), "h2c": ("h2c", 1), "h2c-burst": ("h2c", 64),
+        "h1s": ("h1s", 1), "h2": ("h2", 1), "h2-burst": ("h2", 64)}
+IDLE_CONNECTIONS = 2000
 
 # Not measured, and why: said in the report.
 NOT_YET = {

@@ -92,6 +92,12 @@ struct protocol {
     enum weir_err (*pull)(void *session, struct weir_gather *out, size_t budget);
 
     /*
+     * All output has left the connection, and nothing need ever follow: let go of what was kept
+     * for it.  NULL: nothing is.
+     */
+    void (*rest)(void *session);
+
+    /*
      * Bytes of `lost`, the buf of a slice that pull() gave, cannot be read any more: a file shrank.
      * What is left of them will be sent as zeros.  See that no response with bytes of its whole
      * ends as if it were complete.

@@ -98,6 +98,24 @@ void mem_give(void *ptr)
     pool_give(ptr);
 }
 
+void *mem_scratch_ref(struct mem *m)
+{
+    if (m->scratch == NULL)
+        m->scratch = mem_take(m, MEM_SCRATCH_LEN);
+    if (m->scratch != NULL)
+        m->scratch_users++;
+    return m->scratch;
+}
+
+void mem_scratch_unref(struct mem *m)
+{
+    WEIR_ASSERT(m->scratch_users > 0);
+    if (--m->scratch_users > 0)
+        return;
+    mem_give(m->scratch);
+    m->scratch = NULL;
+}
+
 static void block_release(struct weir_buf *b)
 {
     pool_give(b);
@@ -131,6 +149,21 @@ size_t mem_live(const struct mem *m)
     for (size_t i = 0; i < MEM_CLASSES; i++)
         live += m->classes[i].live;
     return live;
+}
+
+static size_t pool_live_bytes(const struct pool *p)
+{
+    return p->live * p->item_len;
+}
+
+size_t mem_live_bytes(const struct mem *m)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < MEM_CLASSES; i++)
+        bytes += pool_live_bytes(&m->classes[i]);
+    for (size_t i = 0; i < BLOCK_SIZES; i++)
+        bytes += pool_live_bytes(&m->blocks[i]);
+    return bytes;
 }
 
 size_t mem_blocks_live(const struct mem *m)

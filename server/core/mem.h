@@ -30,10 +30,15 @@
 
 enum block_size { BLOCK_SMALL, BLOCK_LARGE, BLOCK_SIZES };
 
+/* Bytes that all who work with them share: an HTTP/2 frame and its head, rounded up. */
+#define MEM_SCRATCH_LEN ((size_t)16384 + 64)
+
 struct mem {
     struct arena arena;
     struct pool classes[MEM_CLASSES];
     struct pool blocks[BLOCK_SIZES];
+    void *scratch; /* Own: shared by its users; NULL while there are none */
+    size_t scratch_users;
 };
 
 /*
@@ -58,6 +63,14 @@ void *mem_resize(struct mem *m, void *ptr, size_t len);
 /* Give back what mem_take() or mem_resize() gave.  NULL is fine. */
 void mem_give(void *ptr);
 
+/*
+ * The MEM_SCRATCH_LEN bytes that are the same for all users of this memory; NULL when there are
+ * none.  What is in them stays only until the user gives up control to others.
+ * Own: a use of them; mem_scratch_unref().
+ */
+void *mem_scratch_ref(struct mem *m);
+void mem_scratch_unref(struct mem *m);
+
 /* An empty block with one reference, or NULL when there is none.  Own: weir_buf_unref(). */
 struct weir_buf *block_take(struct mem *m, enum block_size size);
 
@@ -69,6 +82,9 @@ bool mem_is_low(const struct mem *m);
 
 /* Items and blocks taken and not given back: 0 once every connection is closed. */
 size_t mem_live(const struct mem *m);
+
+/* Bytes of those, as the pools cut them. */
+size_t mem_live_bytes(const struct mem *m);
 size_t mem_blocks_live(const struct mem *m);
 
 /* Log who holds the blocks that are live, in builds that know (WEIR_REF_TRACE). */

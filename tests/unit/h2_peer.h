@@ -121,6 +121,8 @@ static inline void peer_take(struct peer *p, size_t n)
         p->host.sent += bytes;
         n -= bytes;
     }
+    if (p->out.len == 0)
+        h2_protocol.rest(p->session);
     peer_read(p);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ids.h"
+#include "mem.h"
 
 #define MODEL_MAX 4096
 
@@ -38,6 +39,8 @@ static void assert_same(const struct ids *ids, const struct model *m, uint32_t u
 static void random_use_is_remembered(void **state)
 {
     (void)state;
+    struct mem *mem;
+    assert_int_equal(mem_new(ARENA_SPAN_LEN, &mem), WEIR_OK);
     struct rng rng = rng_new(__func__);
     for (int round = 0; round < 200; round++) {
         static struct model m;
@@ -57,14 +60,17 @@ static void random_use_is_remembered(void **state)
                 uint32_t reset = back < id ? id - back : id;
                 if (!m.used[reset])
                     continue;
-                ids_reset(&ids, reset);
+                assert_int_equal(ids_reset(&ids, mem, reset), WEIR_OK);
                 m.order[m.resets++] = reset;
             }
             if (rng_below(&rng, 128) == 0)
                 assert_same(&ids, &m, MODEL_MAX);
         }
         assert_same(&ids, &m, MODEL_MAX);
+        ids_deinit(&ids);
     }
+    assert_int_equal(mem_live(mem), 0);
+    mem_free(mem);
 }
 
 static void the_highest_identifiers_are_no_trouble(void **state)
