@@ -1,6 +1,8 @@
 /* See message.h. */
 #include "message.h"
 
+#include "authority.h"
+
 #define BIT MESSAGE_BIT
 
 /* Pseudo-header fields come first, once, and not in trailers. */
@@ -53,6 +55,18 @@ static bool has_right_path(const struct weir_request *r)
     return weir_str_eq(r->path, WEIR_STR("*")) && weir_str_eq(r->method, WEIR_STR("OPTIONS"));
 }
 
+/*
+ * RFC 9113 8.3.1: they name the same, whichever of the two somebody in front of us went by.  One
+ * that is beyond what a request may have is not kept, and not asked for.
+ */
+static bool has_one_host(const struct message *m, const struct weir_request *r)
+{
+    if ((m->seen & BIT(FIELD_AUTHORITY)) == 0 || m->host.len == 0)
+        return true;
+    bool is_tls = is_lower_case_of(r->scheme, WEIR_STR("https"));
+    return authority_is_same(r->authority, m->host, is_tls ? WEIR_STR("443") : WEIR_STR("80"));
+}
+
 bool message_end_fields(struct message *m, const struct weir_request *r)
 {
     const uint32_t all = BIT(FIELD_METHOD) | BIT(FIELD_SCHEME) | BIT(FIELD_PATH);
@@ -62,7 +76,7 @@ bool message_end_fields(struct message *m, const struct weir_request *r)
                (BIT(FIELD_METHOD) | BIT(FIELD_AUTHORITY));
     }
     return (m->seen & all) == all && (m->seen & (BIT(FIELD_AUTHORITY) | BIT(FIELD_HOST))) != 0 &&
-           has_right_path(r);
+           has_right_path(r) && has_one_host(m, r);
 }
 
 void message_begin_trailers(struct message *m)

@@ -13,9 +13,10 @@
 #include "weir/request.h"
 
 struct message {
-    uint32_t seen;     /* bits of field kinds, and some of message.c's own */
-    uint64_t length;   /* content-length, if that was seen */
-    uint64_t received; /* bytes of the body */
+    uint32_t seen;        /* bits of field kinds, and some of message.c's own */
+    uint64_t length;      /* content-length, if that was seen */
+    uint64_t received;    /* bytes of the body */
+    struct weir_str host; /* if that is kept.  Borrowed: as the request's fields */
 };
 
 /* One thing that a message may have or be, as a bit. */

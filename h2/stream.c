@@ -136,10 +136,10 @@ static enum weir_err stream_put(struct h2_stream *s, const struct hpack_entry *e
         r->path = e->field.value;
         r->path_memo = hpack_entry_memo(e);
         return WEIR_OK;
+    case FIELD_HOST: s->message.host = e->field.value; break;
     case FIELD_LENGTH: message_set_length(&s->message, e->field.value); break;
     case FIELD_PRIORITY: priority_parse(&s->priority, e->field.value); break;
     case FIELD_ORDINARY:
-    case FIELD_HOST:
     case FIELD_TE:
     case FIELD_MALFORMED:
     case FIELD_KINDS: break;

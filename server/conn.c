@@ -168,7 +168,7 @@ void conn_drain(struct conn *c)
         return;
     if (c->session != NULL)
         c->protocol->drain(c->session);
-    else if (c->tls == NULL)
+    else if (c->tls == NULL || (c->held.len == 0 && tls_conn_is_untouched(c->tls)))
         conn_enter(c, CONN_CLOSING); /* it has not said a word yet */
     if (c->state == CONN_OPEN)
         worker_mark_dirty(c->worker, c);

@@ -145,7 +145,9 @@ void conn_flush(struct conn *c)
         return;
     }
     struct weir_gather *out = conn_out(c);
-    if (c->state < CONN_LINGERING && out->len == 0)
+    if (out->len > 0)
+        c->must_pull = true; /* a rest goes first; what the session has to say now comes after it */
+    else if (c->state < CONN_LINGERING)
         conn_fill(c);
     if (c->state >= CONN_LINGERING)
         return;

@@ -357,6 +357,8 @@ static void *worker_main(void *arg)
 {
     struct worker *w = arg;
     w->start_err = worker_set_up(w);
+    if (w->start_err == WEIR_NOMEM) /* of other reasons who met them has spoken */
+        log_line(LV_ERROR, "cannot start a worker: out of memory");
     bool ok = w->start_err == WEIR_OK;
     sem_post(&w->started);
     if (ok)
@@ -394,8 +396,10 @@ enum weir_err worker_start(const struct worker_config *config, struct worker **o
 {
     *out = NULL;
     struct worker *w = calloc(1, sizeof(*w));
-    if (w == NULL)
+    if (w == NULL) {
+        log_line(LV_ERROR, "cannot start a worker: out of memory");
         return WEIR_NOMEM;
+    }
     w->config = *config;
     sem_init(&w->started, 0, 0);
     sem_init(&w->ended, 0, 0);

@@ -156,6 +156,11 @@ void tls_conn_close(struct tls_conn *c)
         c->write = TLS_WRITE_CLOSING;
 }
 
+bool tls_conn_is_untouched(const struct tls_conn *c)
+{
+    return c->read == TLS_READ_HANDSHAKE && c->handshake == NULL;
+}
+
 bool tls_conn_is_open(const struct tls_conn *c)
 {
     return c->suite != NULL;

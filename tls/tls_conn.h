@@ -118,6 +118,9 @@ bool tls_conn_wants_seal(const struct tls_conn *c);
 /* End our direction: close_notify follows what is in `plain` then.  Idempotent. */
 void tls_conn_close(struct tls_conn *c);
 
+/* Not a byte of the peer has come yet. */
+bool tls_conn_is_untouched(const struct tls_conn *c);
+
 /* The handshake is done. */
 bool tls_conn_is_open(const struct tls_conn *c);
 

@@ -273,9 +273,10 @@ def weir_variant(spec, default_path):
     return weir(path, f"weir:{name}", args)
 
 
-# What a workload means by the names of its variants. The first needs a build of its own.
+# What a workload means by the names of its variants.
 VARIANTS = {
     "copy": ("--output", "copy"),
+    "copy-cached": ("--output", "copy-cached"),
     "openssl": ("--aead", "openssl"),
     "ipsec-mb": ("--aead", "ipsec-mb"),
     "vaes": ("--aead", "vaes"),
@@ -286,6 +287,6 @@ VARIANTS = {
 
 def weir_variants(path, bench_path, everywhere=()):
     """Those that only workloads which name them have, but for those that are wanted everywhere."""
-    return [weir(bench_path if name == "copy" else path, f"weir:{name}", extra,
+    return [weir(bench_path if "--output" in extra else path, f"weir:{name}", extra,
                  only=name not in everywhere)
             for name, extra in VARIANTS.items()]

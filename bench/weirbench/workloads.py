@@ -191,7 +191,7 @@ def by_wrk(protocol, body, deep=1, **more):
 
 
 BACK_ENDS = ("epoll", "uring")
-WAYS = ("copy", "openssl", "ipsec-mb", "vaes")  # of output and encryption, where the build has them
+WAYS = ("copy", "copy-cached", "openssl", "ipsec-mb", "vaes")  # of output and encryption, where the build has them
 
 SPECIAL = (
     shaped("h2c", "304", 10, 32, group="304"),

@@ -1,10 +1,12 @@
 /* See arena.h. */
 #include "arena.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "internal/assert.h"
+#include "internal/log.h"
 #include "poison.h"
 
 enum weir_err arena_init(struct arena *a, size_t cap)
@@ -18,8 +20,11 @@ enum weir_err arena_init(struct arena *a, size_t cap)
     size_t map_len = spans * ARENA_SPAN_LEN + ARENA_LEAD_LEN + align;
     void *map = mmap(NULL, map_len, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED)
+    if (map == MAP_FAILED) {
+        log_errno(LV_ERROR, errno, "cannot reserve %zu MiB of address space (see ulimit -v)",
+                  map_len >> 20);
         return WEIR_NOMEM;
+    }
     uintptr_t base = ((uintptr_t)map + ARENA_LEAD_LEN + align - 1) & ~(uintptr_t)(align - 1);
 
     a->map = map;

@@ -2,6 +2,7 @@
 #include "uring.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -227,6 +228,7 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
         return WEIR_NOMEM;
     u->io = (struct io){.backend = &io_uring_backend, .env = *env};
     u->wake_fd = eventfd(0, EFD_CLOEXEC);
+    int wake_error = errno;
     u->leave_ms = LIMIT_WRITE_STALL_MS;
     list_init(&u->leaving);
     uring_patience_init(&u->patience);
@@ -234,9 +236,11 @@ enum weir_err uring_open_without(const struct io_env *env, unsigned without, str
     enum weir_err err = helper_new(&u->io, &u->helper);
     if (err != WEIR_OK)
         goto fail;
-    char why[URING_WHY_LEN] = "no eventfd";
+    char why[URING_WHY_LEN];
     err = WEIR_IO;
-    if (u->wake_fd != -1)
+    if (u->wake_fd == -1)
+        snprintf(why, sizeof(why), "eventfd: %s", strerrordesc_np(wake_error));
+    else
         err = uring_ring_open(&u->ring, without, &u->features, &u->files, why);
     if (err != WEIR_OK) {
         log_line(LV_ERROR, "cannot set up io_uring: %s", why);

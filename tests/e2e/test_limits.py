@@ -36,9 +36,10 @@ def fields(count, size=1):
 
 @pytest.mark.parametrize("extra, status", [
     (fields(90), 200), (fields(110), 431), (fields(190), 431),
-    ([("cookie", "a=b")] * 110, 431),
+    ([("cookie", "a=b")] * 110, 431), ([*fields(110), ("host", "localhost")], 431),
     (fields(7, 4000), 200), (fields(10, 4000), 431), (fields(14, 4000), 431),
-], ids=["90 fields", "110 fields", "190 fields", "110 crumbs", "28 KiB", "40 KiB", "56 KiB"])
+], ids=["90 fields", "110 fields", "190 fields", "110 crumbs", "110 and host", "28 KiB", "40 KiB",
+        "56 KiB"])
 def test_field_sections_over_the_limit_get_431(wire, extra, status):
     for _ in range(3):
         stream = wire.open_id()

@@ -46,7 +46,9 @@ def plugged(start, parts):
 
 @pytest.fixture
 def wide(start, bulk):
-    """Windows that never decide anything: the order is the server's choice."""
+    """Windows that never decide anything: the order is the server's choice.  Nor does the disk:
+    while what is more urgent is not in memory, something else is sent."""
+    bulk.bring_into_memory()
     wire = Wire.connect(start(bulk.root), {Setting.INITIAL_WINDOW_SIZE: MAX_WINDOW}, refills=False)
     wire.send(frames.window_update(0, MAX_WINDOW - DEFAULT_WINDOW))
     yield wire

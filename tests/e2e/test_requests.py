@@ -184,6 +184,8 @@ MALFORMED = {
     ":path with NUL": variant(path="/a\0b"),
     ":path with space": variant(path="/a b"),
     "neither :authority nor host": variant(remove=[":authority"]),
+    "host other than :authority": variant(after=[("host", "other")]),
+    ":authority with user": variant(authority="user@localhost"),
     "CONNECT with :path": variant(method="CONNECT"),
 }
 

@@ -1,6 +1,7 @@
 """What surrounds the process goes wrong: standard streams, signals at odd times, the directory."""
 
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -174,3 +175,43 @@ def test_a_directory_that_may_not_be_written_is_served(start, own_tree):
         os.chmod(directory, 0o555)
     with Wire.connect(start(own_tree.root)) as wire:
         assert wire.get("/sub/deep/file.txt").body == own_tree.files["sub/deep/file.txt"]
+
+
+# ---- too little of something ----
+
+
+def start_with(limits, tree, tmp_path):
+    """Weir with those limits of resources: (its standard error, its status), or (None, None) if it
+    serves."""
+    path = tmp_path / "socket"
+    command = [str(servers.binary()), "-w", "2", "--io", servers.back_end(), "-l", f"unix:{path}",
+               str(tree.root)]
+    with subprocess.Popen(command, env=servers.environment(), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE,
+                          preexec_fn=lambda: [resource.setrlimit(k, (v, v)) for k, v in limits]
+                          ) as process:
+        if process.stdout.readline():
+            with greet(process, path) as wire:
+                assert wire.get("/one.bin").body == tree.files["one.bin"]
+            process.send_signal(signal.SIGTERM)
+            assert process.wait() == 0
+            return None, None
+        return process.stderr.read().decode(), process.wait()
+
+
+def assert_serves_or_says_why(limits, tree, tmp_path):
+    said, status = start_with(limits, tree, tmp_path)
+    if said is not None:
+        assert status in (1, 2)
+        assert "weir: error: " in said, said
+
+
+@pytest.mark.parametrize("count", [4, 5, 6, 7, 8, 9, 10, 12, 40])
+def test_with_few_descriptors_it_serves_or_says_why_not(tree, tmp_path, count):
+    assert_serves_or_says_why([(resource.RLIMIT_NOFILE, count)], tree, tmp_path)
+
+
+@pytest.mark.skipif(servers.is_sanitized(), reason="sanitizers need address space of their own")
+@pytest.mark.parametrize("mib", [100, 1000, 1100, 1600, 2200, 2500, 4000])
+def test_with_little_address_space_it_serves_or_says_why_not(tree, tmp_path, mib):
+    assert_serves_or_says_why([(resource.RLIMIT_AS, mib << 20)], tree, tmp_path)

@@ -18,11 +18,11 @@
 
 /* What is to be said, before it is known how much memory that takes. */
 struct draft {
-    struct description head;
     struct weir_field fields[FILE_FIELDS];
     char content_length[21];
     char etag[ETAG_CAP];
     char last_modified[30];
+    struct description head; /* the last, since it may have more behind it */
 };
 
 static void add_field(struct draft *d, struct weir_str name, struct weir_str value)

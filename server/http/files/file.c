@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "copy.h"
 #include "describe.h"
 #include "internal/assert.h"
 #include "internal/stats.h"
@@ -182,13 +183,15 @@ static void file_free(struct weir_buf *b)
         f->env->windows->decoded_len -= f->id.size;
     if (file_is_map(f))
         root_close_file(f->env->root, f->map->fd);
+    file_drop_disk(f);
     mem_give(f->says);
     mem_give(f);
 }
 
 /* The bytes of a small file. */
-static void file_take_bytes(struct file *f, const struct found *found)
+static void file_take_bytes(struct file *f, struct found *found)
 {
+    file_keep_disk(f, found);
     memcpy(f->tail, found->bytes, (size_t)f->id.size);
     f->buf.base = f->tail;
     f->buf.cap = (size_t)f->id.size;
@@ -209,7 +212,7 @@ static void file_take_map(struct file *f, struct found *found)
 unsigned file_make(const struct file_env *env, struct found *found, struct file **out)
 {
     WEIR_ASSERT(found->status == 0);
-    bool is_small = found->fd == -1;
+    bool is_small = found->bytes != NULL;
     size_t tail_len = is_small ? (size_t)found->st.st_size : sizeof(struct file_map);
     struct file *f = mem_take(env->mem, sizeof(*f) + tail_len);
     *out = f;

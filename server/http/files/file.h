@@ -60,12 +60,15 @@ struct file {
     const struct file_env *env; /* Borrowed */
     struct description *says;   /* Own: what responses say of it; NULL: nothing yet */
     struct file_map *map;       /* in tail; NULL: a snapshot */
-    bool is_private;            /* nobody else can change it, and it is in memory */
-    bool is_remote;             /* looking at it may ask another machine or process */
-    bool is_retired;            /* no longer in a cache: no window of it is kept */
-    bool is_stale;              /* seen to have changed: not to be used any more */
-    bool is_settled;            /* did not change just before it was opened */
-    alignas(8) uint8_t tail[];  /* the bytes of a small file */
+#ifdef WEIR_BENCH
+    int disk_fd; /* of a snapshot, if it is read all the same (copy.h); or -1 */
+#endif
+    bool is_private;           /* nobody else can change it, and it is in memory */
+    bool is_remote;            /* looking at it may ask another machine or process */
+    bool is_retired;           /* no longer in a cache: no window of it is kept */
+    bool is_stale;             /* seen to have changed: not to be used any more */
+    bool is_settled;           /* did not change just before it was opened */
+    alignas(8) uint8_t tail[]; /* the bytes of a small file */
 };
 
 /* What all files of a cache have in common. */

@@ -8,6 +8,7 @@
  */
 #include <strings.h>
 
+#include "authority.h"
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "http1_session.h"

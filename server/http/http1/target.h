@@ -1,5 +1,5 @@
 /*
- * Request targets and authorities (RFC 9112 3.2, RFC 9110 4.2 and 7.2).
+ * Request targets (RFC 9112 3.2).
  */
 #ifndef HTTP1_TARGET_H
 #define HTTP1_TARGET_H
@@ -7,12 +7,6 @@
 #include <stdbool.h>
 
 #include "weir/request.h"
-
-/* True for uri-host [ ":" port ] without userinfo and not empty (RFC 3986 3.2). */
-bool authority_is_valid(struct weir_str authority);
-
-/* The same host and port: without regard to case, `default_port` being the same as none. */
-bool authority_is_same(struct weir_str a, struct weir_str b, struct weir_str default_port);
 
 /*
  * Set authority, path and scheme of a request whose method is set.

@@ -41,6 +41,13 @@ class Tree:
         fresh.rename(self.root / name)
         self.files[name] = body
 
+    def bring_into_memory(self):
+        """All that lies there, also what has been driven out since."""
+        for path in filter(pathlib.Path.is_file, self.root.rglob("*")):
+            with path.open("rb") as file:
+                while file.read(MIB):
+                    pass
+
     def remove(self, name):
         (self.root / name).unlink()
         del self.files[name]
