@@ -324,8 +324,8 @@ def _round(cell, running, workload, site, plan, number):
     if running.pids() != pids:
         raise clients.Wrong("processes of the server came or went during a run")
     peak, anon = process.memory_kib(pids)
-    is_http1 = workload.protocol in ("h1", "h1s")  # of which the clients do not say it
-    renewed = len(renewals.closed_by(running.port) - closed) if is_http1 else 0
+    is_silent = workload.client == "h2load" and workload.protocol in ("h1", "h1s")
+    renewed = len(renewals.closed_by(running.port) - closed) if is_silent else 0
     outcome = finished.outcome
     cell.client_command = finished.command
     cell.outputs.append(finished.output)

@@ -1,6 +1,6 @@
 """Connections that a server closed, as the kernel remembers them.
 
-Over HTTP/1.1 wrk and h2load open others in silence; over HTTP/2 it is an error of h2load's.
+Over HTTP/1.1 h2load opens others in silence; over HTTP/2 it reports an error, and wrk's are counted.
 
 Whoever closes first keeps the address pair for a minute (TIME_WAIT). Pairs with the server's port at
 the near end are connections that the server gave up, not the client, whatever else goes on here.
