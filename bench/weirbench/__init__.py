@@ -9,6 +9,7 @@ clients     h2load, wrk and weir-load: command lines, and what their output says
 probe       one correct answer per server and workload before any number
 tap         bytes on the wire
 syscalls    system calls per request
+renewals    connections that a server closed, where h2load does not say so
 measure     warm-up and interleaved rounds, then latencies and system calls
 openloop    constant rates;  openreport: their table and plot
 idle        memory of connections that do nothing

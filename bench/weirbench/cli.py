@@ -21,7 +21,7 @@ REPOSITORY = BENCH.parent
 
 ROUNDS, SECONDS = 5, 0.4
 MORE_ROUNDS = 3  # times those planned, at the most
-SWEEP_ROUNDS, SWEEP_SECONDS = 3, 0.1
+SWEEP_ROUNDS, SWEEP_MOST_ROUNDS, SWEEP_SECONDS = 2, 4, 0.1
 # Quick: enough to see where things stand, too short to be quoted.
 QUICK_ROUNDS, QUICK_SECONDS, QUICK_CONNECTS = 2, 0.05, 100
 QUICK_MOST_S = 175  # what would not be done by then is left out: it says "under three minutes"
@@ -163,7 +163,9 @@ def make_plan(options):
     if options.sweep:
         rounds, seconds = SWEEP_ROUNDS, SWEEP_SECONDS
     rounds = rounds if options.rounds is None else options.rounds
-    most = rounds * (1 if options.quick or options.sweep else MORE_ROUNDS)
+    most = rounds * (1 if options.quick else MORE_ROUNDS)
+    if options.sweep:
+        most = max(rounds, SWEEP_MOST_ROUNDS)
     plan = measure.Plan(
         rounds=rounds,
         most_rounds=most if options.most_rounds is None else options.most_rounds,
@@ -238,7 +240,7 @@ def make_stages(results, chosen, taking_part, site, plan, options):
 
     def undecided(group, found):
         results.add(found)
-        return results.undecided(group)
+        return results.undecided(group) | (results.unsteady(group) if options.sweep else set())
 
     def cells(group):
         return Stage([w.name for w in group],

@@ -10,7 +10,7 @@ import math
 import time
 from dataclasses import asdict, dataclass, field, replace
 
-from . import clients, probe, process, servers as servers_, stats, syscalls, tap, workloads
+from . import clients, probe, process, renewals, servers as servers_, stats, syscalls, tap, workloads
 
 TRIAL_S = 0.1  # a calibrating run must last that long to be believed
 STARTUP_S = 0.8  # planned per server and workload: start, probe, tap
@@ -80,6 +80,7 @@ class Sample:
     data_bytes: int | None
     frame_bytes: int | None
     header_bytes: int | None
+    renewed: int = 0  # connections that the server closed, and the client opened others in silence
 
     @property
     def cpu_us(self):
@@ -132,6 +133,10 @@ class Cell:
                                   self.summary("client_share").median)
 
     @property
+    def renewed(self):
+        return sum(s.renewed for s in self.samples)
+
+    @property
     def noisy(self):
         return stats.noisy(self.summary("cpu_us").spread, self.summary("others_share").median)
 
@@ -147,6 +152,7 @@ class Cell:
             out["summary"] = {name: asdict(self.summary(name)) for name in names}
             out["client_bound"] = self.client_bound
             out["noisy"] = self.noisy
+            out["renewed"] = self.renewed
         return out
 
 
@@ -300,6 +306,7 @@ def _round(cell, running, workload, site, plan, number):
     pids = running.pids()
     process.settle(pids)
     process.reset_peak_memory(pids)
+    closed = renewals.closed_by(running.port)
     at = {}
 
     def begins():
@@ -317,6 +324,8 @@ def _round(cell, running, workload, site, plan, number):
     if running.pids() != pids:
         raise clients.Wrong("processes of the server came or went during a run")
     peak, anon = process.memory_kib(pids)
+    is_silent = workload.client == "h2load" and workload.protocol in ("h1", "h1s")
+    renewed = len(renewals.closed_by(running.port) - closed) if is_silent else 0
     outcome = finished.outcome
     cell.client_command = finished.command
     cell.outputs.append(finished.output)
@@ -328,7 +337,7 @@ def _round(cell, running, workload, site, plan, number):
         others_share=max(busy - cpu, 0.0) / whole_s,
         peak_rss_kib=peak, anon_rss_kib=anon,
         data_bytes=outcome.data_bytes, frame_bytes=outcome.frame_bytes,
-        header_bytes=outcome.header_bytes))
+        header_bytes=outcome.header_bytes, renewed=renewed))
 
 
 def _latencies(turn, site, plan):

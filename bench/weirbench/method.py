@@ -23,7 +23,7 @@ def section(facts):
         "**Flow control.** h2load's window is 2^30: it never holds a server back. There is no delay and"
         " no loss on loopback. These figures say nothing about slow networks.",
         "**Renewal, logging.** Tuned configurations (in `raw/`, templates in `bench/peers`) never renew"
-        " connections and log nothing; what Debian's stock configurations cost, logs included, is in the"
+        " connections (`r` where the kernel saw a server do so) and log nothing; what Debian's stock configurations cost, logs included, is in the"
         " table of stock configurations.",
         "**Caches.** nginx keeps descriptors and looks again after an hour, h2o and nghttpd keep"
         " descriptors, lighttpd keeps stat results, weir keeps maps and is told of changes. `many` asks for"

@@ -12,11 +12,13 @@ MARKS = {
     "~": f"noisy: rounds differ by more than {stats.NOISY_SPREAD:.0%}, or others took more than"
          f" {stats.NOISY_OTHERS:.0%} of the server's core",
     "p": "key exchange on P-256: this server has no X25519",
+    "r": "the server closed connections, and the client opened others: their cost is in the figure",
 }
 
 
 # io_uring may cost no more than this in workloads where it is not demanded to cost less.
 BACK_ENDS_ALIKE = Demand(1.05, "weir:epoll", "weir:uring")
+STEADY = 0.10  # of a ratio: rounds of a sweep that differ by no more are enough of them
 
 
 class Results:
@@ -83,6 +85,15 @@ class Results:
                 wanted |= {self._named(f.workload, f.subject), self._named(f.workload, f.against)}
         return wanted
 
+    def unsteady(self, workloads):
+        """The same of whom more are wanted because the rounds do not agree on weir beside the best peer."""
+        wanted = set()
+        for w in workloads:
+            found = self.main_finding(w)
+            if found.ratio and found.ratio.high - found.ratio.low > STEADY * found.ratio.value:
+                wanted |= {(w.name, found.subject), (w.name, found.against)}
+        return wanted
+
     def _named(self, workload, name):
         """A demand may be on a workload beside its own: then that is whom it is against."""
         return (workload, name) if name in self.servers else (name, "weir")
@@ -122,7 +133,7 @@ def number(value):
 
 
 def marks(cell):
-    found = {"c": cell.client_bound, "~": cell.noisy, "p": cell.odd_group}
+    found = {"c": cell.client_bound, "~": cell.noisy, "p": cell.odd_group, "r": cell.renewed}
     return "".join(mark for mark, holds in found.items() if holds)
 
 

@@ -47,8 +47,8 @@ def _picture(swept):
     d = Drawing(max(LEFT + len(bodies) * (field_w + GAP) + 10, 920), TOP + len(swept) * block_h + 20,
                 "weir's CPU per request as a share of the best peer's")
     d.text(32, 38, d.title, font_size=20, font_weight=600, fill=INK)
-    d.text(32, 60, "across: requests in flight on each connection · down: connections · blue: weir"
-           " costs less · red: more · white: as much · under the number: the best peer", font_size=12, fill=SOFT)
+    d.text(32, 60, "across: in flight on each connection · down: connections · blue: weir costs less"
+           " · red: more · white: as much · below: the best peer", font_size=12, fill=SOFT)
     for i, body in enumerate(bodies):
         x = LEFT + i * (field_w + GAP)
         d.text(x + field_w / 2, TOP - 24, WORDS[body], font_size=15, font_weight=600, fill=INK,

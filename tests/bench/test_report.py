@@ -152,6 +152,12 @@ class Sweeps(unittest.TestCase):
         self.assertEqual([w.name for w in found.listed()], [SMALL.name])
         self.assertIn("0.50", "".join(xml.fromstring(sweep.plots(found)["sweep.svg"]).itertext()))
 
+    def test_rounds_that_do_not_agree_ask_for_more_of_the_two_that_matter(self):
+        for ours, wanted in (((1, 1.08), set()), ((1, 1.2), {(SMALL.name, "weir"), (SMALL.name, "h2o")})):
+            found = results(SMALL, cell(SMALL, "weir", *ours), cell(SMALL, "h2o", 2, 2),
+                            cell(SMALL, "nginx", 3, 9))
+            self.assertEqual(found.unsteady([SMALL]), wanted)
+
     def test_the_usual_workloads_are_none(self):
         found = results(SMALL, cell(SMALL, "weir", 1), cell(SMALL, "h2o", 2))
         self.assertEqual(sweep.plots(found), {})

@@ -1,12 +1,15 @@
 """The static probes of weir are there, cost what a nop costs, and the scripts that use them work."""
 
+import contextlib
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import context
@@ -14,6 +17,7 @@ from weirbench import servers, site as sites
 
 WEIR = pathlib.Path(os.environ.get("WEIR", "/nonexistent"))
 SKIP = 77
+TRACED_S = 100  # of which bpftrace needs two, and to attach
 SCRIPTS = context.BENCH / "trace"
 HEADER = context.BENCH.parent / "include/internal/probes.h"
 
@@ -63,26 +67,40 @@ class Scripts(unittest.TestCase):
                     f"127.0.0.1:{port}", root]
             with subprocess.Popen(argv, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL) as weir:
-                self.addCleanup(weir.kill)
-                while not servers.listens(port):
-                    self.assertIsNone(weir.poll())
-                self.check_split(weir, port)
-                weir.terminate()
+                try:
+                    while not servers.listens(port):
+                        self.assertIsNone(weir.poll())
+                    self.check_split(weir, port)
+                finally:
+                    weir.kill()  # or the end of the block waits for it, and a failure is never told
 
     def check_split(self, weir, port):
-        with subprocess.Popen([SCRIPTS / "trace", "split", str(weir.pid), "0", "2"],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              text=True) as tracer:
-            self.addCleanup(tracer.kill)
-            while tracer.poll() is None:  # it does not say when it has attached
-                subprocess.run(["curl", "-s", "--http2-prior-knowledge", "-o", "/dev/null",
-                                f"http://127.0.0.1:{port}/six"], check=True)
-            said = tracer.stdout.read()
+        with tempfile.TemporaryFile("w+") as words, subprocess.Popen(
+                [SCRIPTS / "trace", "split", str(weir.pid), "0", "2"], stdout=words, stderr=words,
+                start_new_session=True) as tracer:
+            try:
+                ended = self.ask_until_ended(tracer, port)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(tracer.pid, signal.SIGKILL)  # what the script has started, too
+            words.seek(0)
+            said = words.read()
+        self.assertTrue(ended, f"bpftrace has not ended after {TRACED_S} s: {said}")
         seen = re.search(r"(\d+) of (\d+) requests took 0 us", said)
         self.assertIsNotNone(seen, said)
         self.assertGreater(int(seen.group(1)), 0)
         for part in ("queueing", "handling", "kernel"):
             self.assertGreater(int(re.search(rf"{part} (\d+)", said).group(1)), 0, said)
+
+    def ask_until_ended(self, tracer, port):
+        """Requests without a pause: it does not say when it has attached. False: the time was up."""
+        end = time.monotonic() + TRACED_S
+        while time.monotonic() < end:
+            if tracer.poll() is not None:
+                return True
+            subprocess.run(["curl", "-s", "--max-time", "10", "--http2-prior-knowledge", "-o",
+                            "/dev/null", f"http://127.0.0.1:{port}/six"], check=True)
+        return False
 
 
 def cannot_attach():
