@@ -176,7 +176,8 @@ static void hold(struct load *l)
 static unsigned open_some(struct load *l, unsigned opened)
 {
     while (opened < l->connections && opened < l->total &&
-           (!l->is_held || opened - l->done / l->per_connection < HELD_AT_ONCE))
+           (!l->is_held || (uint64_t)opened * l->per_connection <
+                               l->done + (uint64_t)HELD_AT_ONCE * l->per_connection))
         link_open(&l->links[opened++]);
     return opened;
 }

@@ -19,6 +19,7 @@ SUITE = "TLS_AES_128_GCM_SHA256"
 GROUP = "X25519"
 # Groups of the key exchange: what h2load is told, and the word by which it reports them.
 GROUPS = {"X25519": "X25519", "P-256": "ECDH prime256v1"}
+WRK_TRIALS = 1  # connections that wrk makes to see whether it can
 PIPELINE = pathlib.Path(__file__).resolve().parent.parent / "pipeline.lua"
 
 
@@ -66,9 +67,10 @@ def _h2load(workload, port, amount, _site, group, log):
 
 
 def _wrk(workload, port, amount, site, group, _log):
-    argv = ["wrk", "-t1", f"-c{workload.connections}", f"-d{amount}"]
+    argv = ["env", f"LD_PRELOAD={site.load.parent / 'weir-connects.so'}"]
     if workload.tls:  # it has no options for what it offers
-        argv = ["env", f"OPENSSL_CONF={site.tls_offer(SUITE, group)}", *argv]
+        argv.append(f"OPENSSL_CONF={site.tls_offer(SUITE, group)}")
+    argv += ["wrk", "-t1", f"-c{workload.connections}", f"-d{amount}"]
     if workload.streams > 1:
         return argv + [f"-s{PIPELINE}", _urls(workload, port)[0], "--", str(workload.streams)]
     return argv + _urls(workload, port)[:1]
@@ -225,6 +227,10 @@ def parse_wrk(text, workload, _amount, _group=None):
     errors = re.search(r"Socket errors: .*|Non-2xx or 3xx responses: .*", text)
     if errors:
         raise Wrong(errors.group())
+    (connects,) = _find(r"^connects: (\d+)", text, "how many connections it made")
+    anew = int(connects) - workload.connections - WRK_TRIALS
+    if anew > 0:
+        raise Wrong(f"the server closed {anew} connections: wrk went on with new ones")
     requests = int(requests)
     read = parse_bytes(read)
     if requests == 0 or read * 1.01 < workload.bytes_of(requests):  # wrk rounds to two places

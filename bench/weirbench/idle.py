@@ -11,7 +11,7 @@ import subprocess
 from . import clients, probe, process, servers as servers_
 from .workloads import IDLE, IDLE_CONNECTIONS, shaped
 
-SECONDS = 1.5  # planned for a server
+SECONDS = 3  # planned for a server
 
 
 def measure(name, servers, site, plan, progress):

@@ -277,8 +277,8 @@ OPEN_LOOP = (("h2c", "1k", 10, 100), ("h2", "1k", 10, 100))
 OPEN_SHARES = (0.5, 0.8)  # of the peer's peak
 
 # Idle connections: (protocol, requests that each was answered before, at once)
-IDLE = {"h1": ("h1", 1), "h2c": ("h2c", 1), "h2c-burst": ("h2c", 64),
-        "h1s": ("h1s", 1), "h2": ("h2", 1), "h2-burst": ("h2", 64)}
+IDLE = {"h1": ("h1", 1), "h2c": ("h2c", 1), "h2c-burst": ("h2c", 32),
+        "h1s": ("h1s", 1), "h2": ("h2", 1), "h2-burst": ("h2", 32)}
 IDLE_CONNECTIONS = 2000
 
 # Not measured, and why: said in the report.

@@ -43,6 +43,7 @@ Running 1s test @ http://127.0.0.1:20400/1k.bin
   37911 requests in 1.10s, {read} read
 {errors}Requests/sec:  34411.02
 Transfer/sec:     41.84MB
+connects: {connects}
 """
 
 
@@ -86,7 +87,7 @@ class H2load(unittest.TestCase):
 
 class Wrk(unittest.TestCase):
     def test_a_good_run_becomes_numbers(self):
-        found = clients.parse_wrk(WRK_TEXT.format(read="46.10MB", errors=""), WRK, 1)
+        found = clients.parse_wrk(WRK_TEXT.format(read="46.10MB", errors="", connects=51), WRK, 1)
         self.assertEqual((found.requests, found.seconds), (37911, 1.1))
 
     def test_whatever_is_not_right_is_refused(self):
@@ -96,7 +97,12 @@ class Wrk(unittest.TestCase):
                  "  Socket errors: connect 0, read 1, write 0, timeout 0\n"),
                 ("too few bytes", "6.80MB", "")):
             with self.subTest(name), self.assertRaises(clients.Wrong):
-                clients.parse_wrk(WRK_TEXT.format(read=read, errors=errors), WRK, 1)
+                clients.parse_wrk(WRK_TEXT.format(read=read, errors=errors, connects=51), WRK, 1)
+
+    def test_connections_that_wrk_made_anew_are_an_error(self):
+        for connects in (52, 1051):
+            with self.assertRaisesRegex(clients.Wrong, f"closed {connects - 51} connections"):
+                clients.parse_wrk(WRK_TEXT.format(read="46.10MB", errors="", connects=connects), WRK, 1)
 
     def test_units(self):
         for text, seconds in (("610us", 0.00061), ("7.31ms", 0.00731), ("4.53s", 4.53),

@@ -201,6 +201,22 @@ void loop_close(struct loop *l)
         close(l->listener.fd);
 }
 
+struct loop loop;
+
+int loop_set_up(void **state)
+{
+    loop_open(&loop, *state, LOOP_MEMORY);
+    loop_listen(&loop, false);
+    return 0;
+}
+
+int loop_tear_down(void **state)
+{
+    (void)state;
+    loop_close(&loop);
+    return 0;
+}
+
 void loop_until(struct loop *l, const int *value, int least)
 {
     for (uint64_t end = now_ms() + PATIENCE_MS; *value < least;) {

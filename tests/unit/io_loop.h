@@ -77,6 +77,13 @@ void loop_listen(struct loop *l, bool is_unix);
 /* Closes what is open, and checks that each socket was closed once and no block is left. */
 void loop_close(struct loop *l);
 
+/* The loop of a program's cases, each of which has its own kind of it as state. */
+extern struct loop loop;
+
+/* Set-up and tear-down of a case: open and listening on loopback, closed. */
+int loop_set_up(void **state);
+int loop_tear_down(void **state);
+
 /* Turn until *value is at least `least`; fails when that takes ten seconds. */
 void loop_until(struct loop *l, const int *value, int least);
 void loop_until_size(struct loop *l, const size_t *value, size_t least);

@@ -25,7 +25,8 @@
 static struct fake fake;
 static struct rng rng;
 static unsigned cold_percent; /* how often something is said not to be in memory */
-static bool is_stranger;      /* to all files: the kernel does not tell what of them is in memory */
+static bool has_cold_directories;
+static bool is_stranger; /* to all files: the kernel does not tell what of them is in memory */
 
 static bool is_cold(void)
 {
@@ -78,7 +79,9 @@ long __wrap_syscall(long number, long a, long b, long c, long d)
 {
     if (number == SYS_openat2) {
         const struct open_how *how = (const struct open_how *)(uintptr_t)c;
-        if ((how->resolve & RESOLVE_CACHED) != 0 && is_cold()) {
+        bool is_directory = (how->flags & O_DIRECTORY) != 0;
+        if ((how->resolve & RESOLVE_CACHED) != 0 &&
+            (is_cold() || (is_directory && has_cold_directories))) {
             errno = EAGAIN;
             return -1;
         }
@@ -484,6 +487,40 @@ static void a_disk_error_is_a_500(void **state)
     fake_deinit(&fake);
 }
 
+/* Let the file be looked at, until it is not opened anew as one that has just been made. */
+static void look_until_settled(const char *path)
+{
+    uint64_t opened;
+    do {
+        opened = fake.stats.calls.close;
+        fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+        assert_int_equal(fake_get(&fake, path)->status, 200);
+    } while (fake.stats.calls.close != opened);
+}
+
+/* It is not given up for long: who has looked at a file in it has brought it into memory. */
+static void a_directory_is_watched_as_soon_as_it_is_in_memory(void **state)
+{
+    (void)state;
+    cold_percent = 0;
+    fake_init(&fake);
+    fake_mkdir(&fake, "d");
+    fake_put(&fake, "d/f", "f");
+    fake_open(&fake, (struct files_config){0});
+    fake_get(&fake, "/d/f");
+    has_cold_directories = true;
+    look_until_settled("/d/f");
+    has_cold_directories = false;
+    fake.clock.now_ms += LIMIT_CACHE_FRESH_MS;
+    fake_get(&fake, "/d/f");
+
+    uint64_t looks = fake.stats.calls.newfstatat;
+    fake.clock.now_ms += LIMIT_CACHE_WATCHED_MS / 2;
+    fake_get(&fake, "/d/f");
+    assert_int_equal(fake.stats.calls.newfstatat, looks);
+    fake_deinit(&fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +532,7 @@ int main(void)
         cmocka_unit_test(what_was_seen_in_memory_is_not_asked_for_again),
         cmocka_unit_test(mapped_bytes_are_bounded),
         cmocka_unit_test(a_disk_error_is_a_500),
+        cmocka_unit_test(a_directory_is_watched_as_soon_as_it_is_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,15 +16,6 @@
 #define MIB ((size_t)1024 * 1024)
 #define SMALL_MEMORY ((size_t)6 * 1024 * 1024)
 
-static struct loop loop;
-
-static int set_up(void **state)
-{
-    loop_open(&loop, *state, LOOP_MEMORY);
-    loop_listen(&loop, false);
-    return 0;
-}
-
 static int set_up_unix(void **state)
 {
     loop_open(&loop, *state, LOOP_MEMORY);
@@ -36,13 +27,6 @@ static int set_up_small(void **state)
 {
     loop_open(&loop, *state, SMALL_MEMORY);
     loop_listen(&loop, false);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    loop_close(&loop);
     return 0;
 }
 
@@ -483,7 +467,7 @@ static struct loop_kind kinds[] = {
 
 #define CASE(name)                                                                                 \
     {                                                                                              \
-#name, name, set_up, tear_down, NULL                                                       \
+#name, name, loop_set_up, loop_tear_down, NULL                                             \
     }
 static const struct CMUnitTest cases[] = {
     CASE(each_connection_comes_with_its_peers_address),
@@ -496,7 +480,7 @@ static const struct CMUnitTest cases[] = {
     CASE(a_reset_by_the_peer_is_an_error),
     CASE(more_can_come_at_once_than_there_are_buffers),
     {"with_the_pool_low_bytes_wait_in_the_kernel", with_the_pool_low_bytes_wait_in_the_kernel,
-     set_up_small, tear_down, NULL},
+     set_up_small, loop_tear_down, NULL},
     CASE(a_long_list_is_sent_whole),
     CASE(what_the_peer_does_not_take_waits),
     CASE(after_our_fin_the_peer_can_still_send),
@@ -504,8 +488,8 @@ static const struct CMUnitTest cases[] = {
     CASE(a_close_ends_what_is_under_way),
     CASE(a_reset_throws_away_what_is_unsent),
     CASE(closing_one_leaves_the_next_alone),
-    {"a_unix_socket_is_like_any_other", a_unix_socket_is_like_any_other, set_up_unix, tear_down,
-     NULL},
+    {"a_unix_socket_is_like_any_other", a_unix_socket_is_like_any_other, set_up_unix,
+     loop_tear_down, NULL},
     CASE(another_thread_can_wake_the_loop),
     CASE(a_wait_ends_when_its_time_is_over),
 };

@@ -15,8 +15,6 @@
 #define LEN (MIB / 4)
 #define RUN_LEN ((size_t)128 * 1024) /* of bytes in one piece: as long as the pool has them */
 
-static struct loop loop;
-
 static const struct loop_kind lists = {
     .name = "lists", .backend = &io_uring_backend, .zero_copy = IO_ZERO_COPY_ON};
 static const struct loop_kind runs = {.name = "before Linux 6.15",
@@ -37,20 +35,6 @@ static void skip_without(unsigned features)
 {
     if ((uring()->features & features) != features)
         skip();
-}
-
-static int set_up(void **state)
-{
-    loop_open(&loop, *state, LOOP_MEMORY);
-    loop_listen(&loop, false);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    loop_close(&loop);
-    return 0;
 }
 
 /* ---- what is sent ---- */
@@ -263,12 +247,12 @@ static int set_up_limited(void **state)
     memcpy(caps, caps_before, sizeof(caps));
     caps[CAP_TO_INDEX(CAP_IPC_LOCK)].effective &= ~(uint32_t)CAP_TO_MASK(CAP_IPC_LOCK);
     caps_call(SYS_capset, caps);
-    return set_up(state);
+    return loop_set_up(state);
 }
 
 static int tear_down_limited(void **state)
 {
-    int rv = tear_down(state);
+    int rv = loop_tear_down(state);
     limit_set(limit_before.rlim_cur);
     caps_call(SYS_capset, caps_before);
     return rv;
@@ -313,7 +297,7 @@ static void when_nothing_may_be_pinned_all_is_sent_still(void **state)
 
 #define TEST_WITH(name, kind, up, down)                                                            \
     cmocka_unit_test_prestate_setup_teardown(name, up, down, (void *)(uintptr_t)(kind))
-#define TEST(name, kind) TEST_WITH(name, kind, set_up, tear_down)
+#define TEST(name, kind) TEST_WITH(name, kind, loop_set_up, loop_tear_down)
 #define TEST_LIMITED(name) TEST_WITH(name, &lists, set_up_limited, tear_down_limited)
 
 int main(void)

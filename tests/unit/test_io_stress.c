@@ -21,8 +21,6 @@ struct client {
     size_t sent;
 };
 
-static struct loop loop;
-
 /* Forget the sides that are closed. */
 static void reap(void)
 {

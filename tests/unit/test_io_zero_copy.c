@@ -14,7 +14,6 @@
 
 #define LEN ((size_t)256 * 1024)
 
-static struct loop loop;
 static const struct loop_kind on = {
     .name = "on", .backend = &io_uring_backend, .zero_copy = IO_ZERO_COPY_ON};
 static const struct loop_kind automatic = {
@@ -34,20 +33,6 @@ static const struct loop_kind silent_automatic = {.name = "auto, without a repor
                                                   .backend = &io_uring_backend,
                                                   .without = URING_HAS_ZC_REPORT,
                                                   .zero_copy = IO_ZERO_COPY_AUTO};
-
-static int set_up(void **state)
-{
-    loop_open(&loop, *state, LOOP_MEMORY);
-    loop_listen(&loop, false);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    loop_close(&loop);
-    return 0;
-}
 
 static bool has(unsigned feature)
 {
@@ -107,7 +92,7 @@ static void a_connection_is_not_closed_before_the_last_notice(void **state)
         assert_int_equal(s->sock.pending, 0);
         close(fd);
     }
-    /* tear_down() finds what is still held */
+    /* loop_tear_down() finds what is still held */
 }
 
 static void a_peer_that_takes_nothing_is_cut_in_the_end(void **state)
@@ -216,7 +201,8 @@ static void where_the_kernel_copies_after_all_it_stops(void **state)
 }
 
 #define TEST(name, kind)                                                                           \
-    cmocka_unit_test_prestate_setup_teardown(name, set_up, tear_down, (void *)(uintptr_t)(kind))
+    cmocka_unit_test_prestate_setup_teardown(name, loop_set_up, loop_tear_down,                    \
+                                             (void *)(uintptr_t)(kind))
 
 int main(void)
 {
