@@ -9,6 +9,7 @@
 #include "internal/limits.h"
 #include "internal/stats.h"
 #include "clock.h"
+#include "goaway.h"
 #include "session.h"
 
 #define WINDOW_MAX 0x7fffffffU /* RFC 9113 6.9.1 */

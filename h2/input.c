@@ -145,9 +145,9 @@ static struct frame_head head_at(const uint8_t *bytes)
     };
 }
 
-static bool head_is_section(const struct frame_head *head)
+static bool type_is_section(uint8_t type)
 {
-    return head->frame.type == NGHTTP2_HEADERS || head->frame.type == NGHTTP2_CONTINUATION;
+    return type == NGHTTP2_HEADERS || type == NGHTTP2_CONTINUATION;
 }
 
 /* WINDOW_UPDATE that may grant what was taken behind nghttp2's back. */
@@ -173,7 +173,9 @@ static uint32_t input_judge(struct h2_conn *h, const struct frame_head *head)
     if (!input_is_in_order(&h->input, head) ||
         (head->frame.type == NGHTTP2_PRIORITY && head->id == 0)) /* RFC 9113 6.3 */
         return NGHTTP2_PROTOCOL_ERROR;
-    return head_is_section(head) && head->frame.len > FRAME_MAX_LEN ? NGHTTP2_FRAME_SIZE_ERROR : 0;
+    return type_is_section(head->frame.type) && head->frame.len > FRAME_MAX_LEN
+               ? NGHTTP2_FRAME_SIZE_ERROR
+               : 0;
 }
 
 /* WINDOW_UPDATE of the connection is complete: nghttp2 is told what is its own. */
@@ -254,7 +256,7 @@ static void input_take_head(struct h2_conn *h, const uint8_t *bytes)
     uint32_t error = input_judge(h, &head);
     if (error != 0) {
         h2_conn_fail(h, error);
-    } else if (head_is_section(&head)) {
+    } else if (type_is_section(head.frame.type)) {
         input_begin_section_frame(h, &head);
     } else if (head_is_window(h, &head)) {
         in->part = INPUT_WINDOW;
@@ -319,8 +321,10 @@ static size_t input_skip_passed(struct h2_conn *h, const uint8_t *bytes, size_t 
         }
         if (in->part != INPUT_HEAD || in->have > 0 || len - at < FRAME_HEAD_LEN)
             break;
+        if (type_is_section(bytes[at + 3]))
+            break;
         const struct frame_head head = head_at(bytes + at);
-        if (head_is_section(&head) || head_is_window(h, &head))
+        if (head_is_window(h, &head))
             break;
         *error = input_judge(h, &head);
         if (*error != 0)

@@ -3,14 +3,10 @@
 
 #include "internal/assert.h"
 #include "internal/limits.h"
-#include "internal/probes.h"
-#include "internal/log.h"
-#include "internal/stats.h"
 #include "clock.h"
+#include "goaway.h"
 #include "h2.h"
 #include "mem.h"
-
-const uint8_t h2_goaway_ping[8] = {'w', 'e', 'i', 'r', 'b', 'y', 'e', 0};
 
 /* What nghttp2 is told; see settings_announce_streams() in output.c. */
 #define NGHTTP2_STREAMS 100000
@@ -51,126 +47,7 @@ void h2_conn_wake(struct h2_conn *h)
         h->host->wake(h->host);
 }
 
-/* ---- lists of streams ---- */
-
-static void streams_append(struct h2_streams *list, struct h2_stream *s)
-{
-    s->next = NULL;
-    s->prev = list->last;
-    if (list->last == NULL)
-        list->first = s;
-    else
-        list->last->next = s;
-    list->last = s;
-}
-
-static void streams_remove(struct h2_streams *list, struct h2_stream *s)
-{
-    if (s->prev == NULL)
-        list->first = s->next;
-    else
-        s->prev->next = s->next;
-    if (s->next == NULL)
-        list->last = s->prev;
-    else
-        s->next->prev = s->prev;
-    s->next = NULL;
-    s->prev = NULL;
-}
-
-void h2_conn_add_stream(struct h2_conn *h, struct h2_stream *s)
-{
-    streams_append(&h->live, s);
-    h->stream_count++;
-}
-
-static void conn_free_stream(struct h2_conn *h, struct h2_stream *s)
-{
-    h2_stream_free(s);
-    h->stream_count--;
-}
-
-void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s)
-{
-    if (s == NULL)
-        return;
-    s->is_complete = true;
-    WEIR_PROBE2(request_end, h->host->id, s);
-    s->framed_end = h->framed;
-    budget_on_complete(&h->budget);
-    /* The answer is out before the request is in: ask for no more of it (RFC 9113 8.1). */
-    if (!s->is_received &&
-        nghttp2_submit_rst_stream(h->ng, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_NO_ERROR) != 0)
-        h2_conn_fail_with(h, WEIR_NOMEM);
-}
-
-void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s)
-{
-    if (!s->is_closed || (s->is_handed && !s->is_answered))
-        return;
-    streams_remove(&h->live, s);
-    h->idle_ms = h->env->clock->now_ms;
-    if (s->framed_end <= h->host->sent) {
-        conn_free_stream(h, s);
-    } else if (s->body != NULL || !departed_try_add(&h->departed, h->env->mem, s->framed_end)) {
-        streams_append(&h->leaving, s);
-    } else {
-        h2_stream_free(s);
-    }
-}
-
-void h2_conn_reap_streams(struct h2_conn *h)
-{
-    h->stream_count -= departed_reap(&h->departed, h->host->sent);
-    /* Nearly in the order of framed_end: one that waits behind another is freed a little late. */
-    struct h2_stream *s;
-    while ((s = h->leaving.first) != NULL && s->framed_end <= h->host->sent) {
-        streams_remove(&h->leaving, s);
-        conn_free_stream(h, s);
-    }
-}
-
 /* ---- the end ---- */
-
-/* GOAWAY with the error that was noted; what nghttp2 has queued goes out with it. */
-static void conn_terminate(struct h2_conn *h)
-{
-    if (h->error == 0 || h->state == H2_ENDING)
-        return;
-    h->state = H2_ENDING;
-    if (nghttp2_session_terminate_session(h->ng, h->error) != 0)
-        h->fatal = WEIR_NOMEM;
-}
-
-void h2_conn_on_goaway_sent(struct h2_conn *h, uint32_t error_code)
-{
-    bool is_limit = error_code == NGHTTP2_ENHANCE_YOUR_CALM;
-    if (is_limit)
-        h->env->stats->limit_breaches++;
-    else
-        h->env->stats->protocol_errors++;
-    log_line(LV_INFO, "connection ended by an error of the peer c=%llu error=%s",
-             (unsigned long long)h->host->id, nghttp2_http2_strerror(error_code));
-    h->state = H2_ENDING;
-}
-
-void h2_conn_on_notice_sent(struct h2_conn *h)
-{
-    if (h->state == H2_NOTIFIED &&
-        nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, h2_goaway_ping) != 0)
-        h2_conn_fail_with(h, WEIR_NOMEM);
-}
-
-void h2_conn_leave(struct h2_conn *h)
-{
-    if (h->state != H2_NOTIFIED)
-        return;
-    h->state = H2_LEAVING;
-    if (nghttp2_submit_goaway(h->ng, NGHTTP2_FLAG_NONE,
-                              nghttp2_session_get_last_proc_stream_id(h->ng), NGHTTP2_NO_ERROR,
-                              NULL, 0) != 0)
-        h2_conn_fail_with(h, WEIR_NOMEM);
-}
 
 static void h2_drain(void *session)
 {
@@ -189,7 +66,7 @@ static void h2_close(void *session)
     struct h2_conn *h = session;
     struct h2_stream *s;
     while ((s = h->live.first) != NULL) {
-        streams_remove(&h->live, s);
+        h2_streams_remove(&h->live, s);
         h2_stream_release_response(s);
         if (s->is_handed && !s->is_answered)
             s->h = NULL; /* freed when the handler answers */
@@ -197,7 +74,7 @@ static void h2_close(void *session)
             h2_stream_free(s);
     }
     while ((s = h->leaving.first) != NULL) {
-        streams_remove(&h->leaving, s);
+        h2_streams_remove(&h->leaving, s);
         h2_stream_free(s);
     }
     nghttp2_session_del(h->ng);
@@ -303,7 +180,7 @@ static enum weir_err h2_feed(void *session, const struct weir_slice *in)
     h->is_pumping = true;
     h2_input_take(h, in->ptr, in->len);
     h->is_pumping = false;
-    conn_terminate(h);
+    h2_conn_terminate(h);
     return conn_verdict(h);
 }
 
@@ -391,7 +268,7 @@ static enum weir_err h2_pull(void *session, struct weir_gather *out, size_t budg
     h->out_budget = budget;
     int rv = conn_send(h);
     if (rv == 0 && h->error != 0 && h->state != H2_ENDING) {
-        conn_terminate(h); /* what was just sent went over a limit */
+        h2_conn_terminate(h); /* what was just sent went over a limit */
         rv = conn_send(h);
     }
     h->out = NULL;
@@ -469,7 +346,7 @@ static enum weir_err h2_timeout(void *session)
         h2_conn_leave(h);
     else
         h2_drain(h); /* idle */
-    conn_terminate(h);
+    h2_conn_terminate(h);
     return conn_verdict(h);
 }
 

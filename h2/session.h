@@ -17,8 +17,9 @@
 #include "internal/protocol.h"
 #include "memory.h"
 #include "section.h"
-#include "stream.h"
 #include "send_window.h"
+#include "stream.h"
+#include "streams.h"
 
 /*
  * OPEN ──▶ NOTIFIED ──▶ LEAVING ──▶ ENDING
@@ -28,12 +29,6 @@
  * ENDING:   a GOAWAY with an error, ours or nghttp2's; nothing is read any more.
  */
 enum h2_state { H2_OPEN, H2_NOTIFIED, H2_LEAVING, H2_ENDING };
-
-/* A doubly linked list. */
-struct h2_streams {
-    struct h2_stream *first;
-    struct h2_stream *last;
-};
 
 struct h2_conn {
     uint32_t magic; /* H2_CONN_MAGIC: this object travels as void pointer through nghttp2 */
@@ -99,38 +94,11 @@ void h2_conn_pass(struct h2_conn *h, const uint8_t *bytes, size_t len);
 /* The same for an error of ours.  WEIR_OK is ignored. */
 void h2_conn_fail_with(struct h2_conn *h, enum weir_err err);
 
-/* Append the stream to, or take it from, the lists; they keep the counters. */
-void h2_conn_add_stream(struct h2_conn *h, struct h2_stream *s);
-
-/* END_STREAM was framed.  NULL, for a stream that is gone, is fine. */
-void h2_conn_complete_stream(struct h2_conn *h, struct h2_stream *s);
-
-/* Free the stream if nothing keeps it; else see that it is freed when that has ended. */
-void h2_conn_settle_stream(struct h2_conn *h, struct h2_stream *s);
-
-/* Free streams whose bytes have left. */
-void h2_conn_reap_streams(struct h2_conn *h);
-
 /* Memory ran out somewhere in nghttp2: see memory.h.  Answers whether it did. */
 bool h2_conn_is_spent(struct h2_conn *h);
 
 /* Output may have become ready outside of feed and pull. */
 void h2_conn_wake(struct h2_conn *h);
-
-/* A GOAWAY with an error is out, ours or one that nghttp2 found due. */
-void h2_conn_on_goaway_sent(struct h2_conn *h, uint32_t error_code);
-
-/*
- * A GOAWAY without an error is out.  If it was the first, the PING follows.
- * Why now: nghttp2 would let the PING overtake, and its acknowledgement would prove nothing.
- */
-void h2_conn_on_notice_sent(struct h2_conn *h);
-
-/* The PING between the two GOAWAYs. */
-extern const uint8_t h2_goaway_ping[8];
-
-/* The second GOAWAY, if the first is out. */
-void h2_conn_leave(struct h2_conn *h);
 
 /* callbacks.c: shared by all sessions of the process, made once.  Thread: any. */
 struct h2_shared {

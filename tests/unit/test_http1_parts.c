@@ -5,6 +5,7 @@
 
 #include <llhttp.h>
 
+#include "authority.h"
 #include "chunked.h"
 #include "head_scan.h"
 #include "head_write.h"
@@ -67,6 +68,29 @@ static void a_byte_that_is_not_of_the_preface_means_http1(void **state)
 }
 
 /* ---- targets ---- */
+
+/* Alone, as a hexadecimal digit behind '%', within brackets, and in a port. */
+static void each_byte_has_its_place_in_an_authority(void **state)
+{
+    (void)state;
+    static const char hex[] = "0123456789abcdefABCDEF";
+    static const char letters[] = "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ";
+    for (int c = 0; c < 256; c++) {
+        char byte = (char)c;
+        bool is_hex = c != 0 && strchr(hex, c) != NULL;
+        bool is_letter = c != 0 && strchr(letters, c) != NULL;
+        bool is_mark = c != 0 && strchr("-._~!$&'()*+;=", c) != NULL;
+        const char escaped[] = {'%', byte, byte};
+        const char literal[] = {'[', byte, ']'};
+        const char port[] = {'a', ':', byte};
+        assert_int_equal(authority_is_valid((struct weir_str){&byte, 1}),
+                         is_hex || is_letter || is_mark);
+        assert_int_equal(authority_is_valid((struct weir_str){escaped, 3}), is_hex);
+        assert_int_equal(authority_is_valid((struct weir_str){literal, 3}),
+                         is_hex || c == ':' || c == '.');
+        assert_int_equal(authority_is_valid((struct weir_str){port, 3}), c >= '0' && c <= '9');
+    }
+}
 
 static void targets_give_authority_and_path(void **state)
 {
@@ -477,6 +501,7 @@ int main(void)
         cmocka_unit_test(the_parser_is_built_in_its_strict_mode),
         cmocka_unit_test(the_preface_is_known_at_its_last_byte),
         cmocka_unit_test(a_byte_that_is_not_of_the_preface_means_http1),
+        cmocka_unit_test(each_byte_has_its_place_in_an_authority),
         cmocka_unit_test(targets_give_authority_and_path),
         cmocka_unit_test(https_needs_tls),
         cmocka_unit_test(a_chunked_body_ends_where_it_ends),

@@ -11,13 +11,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "copy.h"
 #include "describe.h"
 #include "internal/assert.h"
 #include "internal/stats.h"
 #include "look.h"
 #include "map_guard.h"
 #include "mem.h"
+#include "reread.h"
 #include "root.h"
 #include "window.h"
 

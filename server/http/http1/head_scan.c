@@ -124,10 +124,22 @@ static enum head_result head_target(struct head_scan *scan, const uint8_t *bytes
     return HEAD_MORE;
 }
 
+/* "HTTP/1.1" or "HTTP/1.0" and CR, all of which is here: nearly every request. */
+static bool version_is_usual(const uint8_t *bytes, size_t len)
+{
+    return len >= sizeof("HTTP/1.1") && memcmp(bytes, "HTTP/1.", 7) == 0 &&
+           (bytes[7] == '1' || bytes[7] == '0') && bytes[8] == '\r';
+}
+
 /* RFC 9112 2.3: HTTP-version is "HTTP/" DIGIT "." DIGIT, case-sensitive. */
 static enum head_result head_version(struct head_scan *scan, const uint8_t *bytes, size_t len)
 {
     static const char shape[] = "HTTP/0.0\r";
+    if (scan->pos == scan->mark && version_is_usual(bytes + scan->pos, len - scan->pos)) {
+        scan->pos += sizeof("HTTP/1.1");
+        scan->state = HEAD_LINE_LF;
+        return HEAD_MORE;
+    }
     while (scan->pos < len) {
         uint8_t c = bytes[scan->pos];
         char want = shape[scan->pos - scan->mark];

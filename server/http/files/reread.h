@@ -2,8 +2,8 @@
  * Files that are read anew for each response, for comparison: see internal/bench.h.  In builds for
  * measurement only; in others nothing is kept.
  */
-#ifndef FILES_COPY_H
-#define FILES_COPY_H
+#ifndef FILES_REREAD_H
+#define FILES_REREAD_H
 
 #include "file.h"
 #include "look.h"

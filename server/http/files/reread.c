@@ -1,5 +1,5 @@
-/* See copy.h. */
-#include "copy.h"
+/* See reread.h. */
+#include "reread.h"
 
 #include <unistd.h>
 
