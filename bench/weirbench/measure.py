@@ -242,12 +242,14 @@ def _prepare(cell, running, workload, site, plan):
     paths = len(workload.content.paths)
     if 1 < paths <= CHECKED:
         clients.check_bytes(running, workload, site, plan.client_place, paths)
-    if workload.client != "wrk" and not plan.is_bare:
+    if not plan.is_bare:
         _tap(cell, running, workload, site, plan)
     cell.amount = warm_up(running, workload, site, plan, plan.seconds)
 
 
 def _tap(cell, running, workload, site, plan):
+    if workload.client == "wrk":  # whose runs have no fixed number of requests; the answers are the same
+        workload = replace(workload, client="load")
     if workload.connects:
         amount = TAP_CONNECTS
     elif workload.size >= LONG_BODY:

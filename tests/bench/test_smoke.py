@@ -57,11 +57,14 @@ class Smoke(unittest.TestCase):
             if sample["data_bytes"] is not None:  # wrk does not say
                 self.assertEqual(sample["data_bytes"], sample["requests"] * body)
             self.assertGreater(sample["server_cpu_s"], 0)
-        if "-wrk-" not in cell["workload"]:
-            self.assertGreater(cell["wire_in"], body)
+            self.assertGreaterEqual(sample["peak_rss_kib"], sample["anon_rss_kib"])
+        self.assertGreater(cell["wire_in"], body)
+        if self.saved["tracer"]:
+            self.assertIsNotNone(cell["syscalls"])
         if cell["workload"] not in ("h2-full", "h2-resumed"):
             latency = cell["latency_us"]
-            self.assertLessEqual(latency["p50"], latency["p99"])
+            ordered = [latency[p] for p in ("p50", "p90", "p99", "p99.9")]
+            self.assertEqual(ordered, sorted(ordered))
 
     def test_a_peer_and_weir_are_measured_side_by_side(self):
         peer = some_peer()
