@@ -116,8 +116,24 @@ static void h2_ask(struct link *k, struct slot *s)
     memcpy(to + FRAME_HEAD, block, len);
 }
 
-/* Three digits at the front of a field section: :status, which servers take from the static table.
+/* Three digits as they are, or in Huffman's code (RFC 7541 B): 0 to 2 in five bits, others in six.
  */
+static unsigned read_digits(bool is_coded, const uint8_t *at, size_t len)
+{
+    if (len < 3)
+        return 0;
+    uint32_t bits = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8;
+    unsigned value = 0;
+    for (int i = 0; i < 3; i++) {
+        uint32_t first = bits >> 27;
+        unsigned digit = !is_coded ? (bits >> 24) - '0' : first <= 2 ? first : (bits >> 26) - 22;
+        bits <<= !is_coded ? 8 : first <= 2 ? 5 : 6;
+        value = value * 10 + digit;
+    }
+    return value;
+}
+
+/* :status, which comes first in a field section: mostly of the static table, else a literal. */
 static unsigned read_status(const uint8_t *at, size_t len)
 {
     static const unsigned known[] = {200, 204, 206, 304, 400, 404, 500};
@@ -129,7 +145,8 @@ static unsigned read_status(const uint8_t *at, size_t len)
     }
     if (at < end && *at >= 0x88 && *at <= 0x8e)
         return known[*at - 0x88];
-    return 0;
+    bool is_literal = end - at > 2 && ((*at & 0xc0) == 0x40 ? *at & 0x3f : *at & 0xef) == 8;
+    return is_literal ? read_digits(at[1] >> 7, at + 2, (size_t)(end - at) - 2) : 0;
 }
 
 static void on_headers(struct link *k, uint8_t flags, uint32_t stream)

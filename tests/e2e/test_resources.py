@@ -134,12 +134,12 @@ def test_clients_that_wait_for_a_window_cost_no_processor_time(server):
 def test_descriptors_come_back(server, tree):
     with Wire.connect(server) as wire:
         wire.get("/small.txt")
-        before = server.descriptor_count()
+        before = server.sockets_and_files_count()
         for _ in range(100):
             with Wire.connect(server) as other:
                 other.get("/small.txt")
         wire.ping()
-        while server.descriptor_count() > before:  # the last close may still be on its way
+        while server.sockets_and_files_count() > before:  # the last close may still be on its way
             wire.ping()
 
 
