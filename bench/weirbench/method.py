@@ -29,7 +29,7 @@ def section(facts):
         " descriptors, lighttpd keeps stat results, weir keeps maps and is told of changes. `many` asks for"
         " 100,000 files in random order, more than any of these caches holds. The page cache is warm."
         " lighttpd holds a descriptor of each file that it has served of late, and answers 403 when it has"
-        " no more: an error in `many`, unless so many may be open.",
+        " no more: an error in `many`.",
         "**TLS** is checked in every run: 1.3, TLS_AES_128_GCM_SHA256, X25519; the certificate is ECDSA"
         " P-256, kTLS is off. nghttpd has no X25519 and takes P-256 (`p`). Handshakes are workloads of"
         " their own, full ones and resumed ones; all other connections are long-lived.",
