@@ -27,7 +27,9 @@ def section(facts):
         " table of stock configurations.",
         "**Caches.** nginx keeps descriptors and looks again after an hour, h2o and nghttpd keep"
         " descriptors, lighttpd keeps stat results, weir keeps maps and is told of changes. `many` asks for"
-        " 100,000 files in random order, more than any of these caches holds. The page cache is warm.",
+        " 100,000 files in random order, more than any of these caches holds. The page cache is warm."
+        " lighttpd holds a descriptor of each file that it has served of late, and answers 403 when it has"
+        " no more: an error in `many`.",
         "**TLS** is checked in every run: 1.3, TLS_AES_128_GCM_SHA256, X25519; the certificate is ECDSA"
         " P-256, kTLS is off. nghttpd has no X25519 and takes P-256 (`p`). Handshakes are workloads of"
         " their own, full ones and resumed ones; all other connections are long-lived.",

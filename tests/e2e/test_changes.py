@@ -227,12 +227,9 @@ QUESTIONS = ("openat2", "openat", "newfstatat", "fstat", "preadv2", "pread64")
 
 
 def settle(wire, *paths):
-    """Ask for longer than what nobody vouches for is taken to be as it was, once it is known.
-
-    Twice that: what was opened just after it was made is opened anew the first time.
-    """
+    """Ask for longer than what nobody vouches for is taken to be as it was, once it is known."""
     known = None
-    while known is None or time.monotonic() < known + 2.1:
+    while known is None or time.monotonic() < known + 1.2:
         for path in paths:
             wire.get(path)
         known = known or time.monotonic()

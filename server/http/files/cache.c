@@ -11,14 +11,15 @@
 #include <string.h>
 
 #include "clock.h"
+#include "dir_hint.h"
 #include "dirs.h"
+#include "doubt.h"
 #include "hash.h"
 #include "internal/assert.h"
 #include "internal/limits.h"
 #include "mem.h"
 #include "missing.h"
 #include "opening.h"
-#include "sibling.h"
 #include "store.h"
 
 /* What has just been found out about a path of which no entry is left. */
@@ -38,43 +39,10 @@ struct cache {
     struct missing missing;  /* paths that led nowhere */
 };
 
-/* ---- changes ---- */
-
-/* Something happened at a decoded path: what is known of it must be looked at. */
-static void cache_doubt(struct cache *c, struct weir_str path, const struct dir *dir)
-{
-    uint64_t hash = hash_path(c->store.seed, path);
-    struct entry *e = store_find(&c->store, path, hash);
-    if (e != NULL)
-        trust_end(&e->trust, dir);
-    missing_remove(&c->missing, hash, path);
-}
-
-/* The same at a file, which is also what a path with a slash at its end means if it is an index. */
-static void cache_doubt_file(struct cache *c, struct weir_str path, const struct dir *dir)
-{
-    static const struct weir_str index = WEIR_STR_INIT("/" INDEX_NAME);
-    cache_doubt(c, path, dir);
-    size_t rest = path.len < index.len ? 0 : path.len - index.len;
-    if (path.len >= index.len && memcmp(path.ptr + rest, index.ptr, index.len) == 0)
-        cache_doubt(c, (struct weir_str){path.ptr, rest + 1}, dir);
-}
-
 static void on_changed(void *ctx, const struct dir *dir, struct weir_str name, bool is_new)
 {
     struct cache *c = ctx;
-    char text[PATH_MAX + NAME_MAX + 2];
-    size_t len = dir->path_len;
-    memcpy(text, dir->path, len);
-    text[len++] = '/';
-    memcpy(text + len, name.ptr, name.len);
-    len += name.len;
-    cache_doubt_file(c, (struct weir_str){text, len}, dir);
-    if (is_new)
-        missing_remove_below(&c->missing, (struct weir_str){text, len});
-    enum coding coding = sibling_coding(name);
-    if (coding != CODING_IDENTITY)
-        cache_doubt_file(c, (struct weir_str){text, len - sibling_suffixes[coding].len}, dir);
+    doubt_change(&c->store, &c->missing, dir, name, is_new);
 }
 
 /* ---- the whole ---- */
@@ -269,8 +237,13 @@ static unsigned entry_begin(struct cache *c, struct entry *e, enum opening_kind 
     return CACHE_WAITS;
 }
 
-/* Open an entry that is in no ring, on the loop if that need not wait. */
-static unsigned entry_open(struct cache *c, struct entry *e, struct hint hint)
+/*
+ * Open an entry that is in no ring, on the loop if that need not wait.  `dir`, which may be NULL,
+ * is watched since before and tells of every change of what is at the path: even of one in the same
+ * tick as the one before, for whatever comes after the watch is an event that is yet to be heard.
+ */
+static unsigned entry_open(struct cache *c, struct entry *e, struct hint hint,
+                           const struct dir *dir)
 {
     unsigned status = CACHE_WAITS;
     while (status == CACHE_WAITS) {
@@ -279,7 +252,10 @@ static unsigned entry_open(struct cache *c, struct entry *e, struct hint hint)
             look_count(look, c->env->root->stats);
             return entry_begin(c, e, OPENING_OPEN, hint);
         }
+        bool is_told = look_is_plain(look);
         status = entry_fill(c, e, look);
+        if (status == 0 && is_told && !resource_is_remote(&e->resource))
+            e->trust = trust_since(c->clock->now_ms, dir);
         look_close(look);
         look_count(look, c->env->root->stats);
     }
@@ -302,7 +278,7 @@ static unsigned entry_refresh(struct cache *c, struct entry *e)
     bool is_told = look_is_plain(look) && !resource_is_remote(&e->resource);
     look_count(look, c->env->root->stats);
     if (!is_same)
-        return entry_open(c, e, hint);
+        return entry_open(c, e, hint, is_told ? dir : NULL);
     e->trust = trust_since(c->clock->now_ms, is_told ? dir : NULL);
     return 0;
 }
@@ -360,7 +336,8 @@ static unsigned cache_open(struct cache *c, struct weir_str path, uint64_t hash,
     *out = store_add(&c->store, path, hash);
     if (*out == NULL)
         return 503;
-    status = entry_open(c, *out, entry_hint(c, *out));
+    struct hint hint = entry_hint(c, *out);
+    status = entry_open(c, *out, hint, hint.siblings == 0 ? hint.dir : NULL);
     entry_settle(c, *out, status);
     return status;
 }

@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "dir_scan.h"
-#include "look.h"
 #include "name_filter.h"
 #include "ring.h"
 #include "watcher.h"
@@ -95,7 +94,11 @@ void dirs_hear(struct dirs *d);
  */
 struct dir *dirs_watch(struct dirs *d, struct weir_str path);
 
-/* A file at `path` is about to be opened: what is known of it and, if wanted, of its siblings. */
-struct hint dirs_hint(struct dirs *d, struct weir_str path, bool with_siblings);
+/*
+ * The directory at a path without a slash at its end, known from now on, though not at the cost of
+ * `spare`, which may be NULL.  NULL: no memory.
+ * Borrowed: for the life of d.
+ */
+struct dir *dirs_get(struct dirs *d, struct weir_str path, const struct dir *spare);
 
 #endif

@@ -184,6 +184,7 @@ unsigned look_adopt(const struct root *root, int fd, uint8_t *bytes, bool may_wa
         found->bytes = bytes;
     else
         found->status = found_examine(found, root, fd, bytes, may_wait, has_stat);
+    found->is_linked = found->st.st_nlink > 1;
     found->is_remote = !root_is_local(root, found->st.st_dev);
     if (found->status == 0 && (found->bytes == NULL || BENCH_READS))
         found->fd = fd;

@@ -23,12 +23,14 @@
 #include "negotiate.h"
 #include "root.h"
 
+struct dir;
+
 struct found {
     unsigned status;      /* 0, or why there is nothing, as root_open_file() says it */
     int fd;               /* Own, if status is 0; -1 for a small file, which has been read */
     struct stat st;       /* of what was opened, or looked at */
     const uint8_t *bytes; /* Borrowed: of a small file, st.st_size of them, all of one version */
-    bool is_linked;       /* look_stat(): changes of it may come by other names than this */
+    bool is_linked;       /* changes of it may come by other names than this */
     bool is_remote;       /* not on the local disk of the root: asking for it may wait */
     bool is_settled;      /* did not change just before it was opened */
     bool shows_pages;     /* the kernel tells us what of it is in memory */
@@ -38,7 +40,8 @@ struct found {
 struct hint {
     unsigned siblings; /* those that may be there: bits, 1 << enum coding */
     bool is_regular;   /* it is a regular file, if anything: so it is read before it is looked at */
-    int dir_fd;        /* Borrowed: of the directory of one that is regular, on the loop; or -1 */
+    const struct dir *dir; /* Borrowed: that is watched, and in which it is regular; or NULL */
+    int dir_fd; /* Borrowed: of the directory of one that is regular, on the loop; or -1 */
 };
 
 #define HINT_ALL_SIBLINGS (1U << CODING_BR | 1U << CODING_ZSTD | 1U << CODING_GZIP)
@@ -62,7 +65,10 @@ bool look_open(struct look *l, const char *path, struct hint hint, bool may_wait
 /* Look at them, without opening any. */
 void look_stat(struct look *l, const char *path, struct hint hint);
 
-/* True if the directory tells of every change of what look_stat() saw, if it is watched. */
+/*
+ * True if the directory tells of every change of what was seen, if it is watched.  After
+ * look_open(): if the path leads there by no symbolic link.
+ */
 bool look_is_plain(const struct look *l);
 
 /* True if look_stat() saw nothing at all. */
