@@ -182,12 +182,12 @@ def test_a_directory_that_may_not_be_written_is_served(start, own_tree):
 
 def start_with(limits, tree, tmp_path):
     """Weir with those limits of resources: (its standard error, its status), or (None, None) if it
-    serves."""
+    serves.  Who looks for leaks needs descriptors, too."""
     path = tmp_path / "socket"
     command = [str(servers.binary()), "-w", "2", "--io", servers.back_end(), "-l", f"unix:{path}",
                str(tree.root)]
-    with subprocess.Popen(command, env=servers.environment(), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE,
+    with subprocess.Popen(command, env=servers.environment(finds_leaks=False),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           preexec_fn=lambda: [resource.setrlimit(k, (v, v)) for k, v in limits]
                           ) as process:
         if process.stdout.readline():
