@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fetch_queue.h"
 #include "internal/limits.h"
 #include "internal/log.h"
 #include "io.h"
@@ -19,11 +20,6 @@
 #endif
 
 #define SCRATCH_LEN 16384
-
-struct fetch_queue {
-    struct fetch *first;
-    struct fetch *last;
-};
 
 enum { LANE_QUICK, LANE_OTHER, LANES }; /* the first that can go on goes first */
 
@@ -45,27 +41,6 @@ struct helper {
     unsigned thread_count; /* the loop's thread alone */
     pthread_t threads[LIMIT_HELPERS];
 };
-
-static void queue_put(struct fetch_queue *q, struct fetch *f)
-{
-    f->next = NULL;
-    if (q->last == NULL)
-        q->first = f;
-    else
-        q->last->next = f;
-    q->last = f;
-}
-
-static struct fetch *queue_take(struct fetch_queue *q)
-{
-    struct fetch *f = q->first;
-    if (f == NULL)
-        return NULL;
-    q->first = f->next;
-    if (q->first == NULL)
-        q->last = NULL;
-    return f;
-}
 
 /* Read the bytes of the pages, which leaves them in the page cache. */
 static int pages_read(const struct fetch *f)
@@ -125,14 +100,14 @@ static void *helper_main(void *arg)
             h->idle--;
             continue;
         }
-        struct fetch *f = queue_take(&l->queue);
+        struct fetch *f = fetch_queue_take(&l->queue);
         l->queued--;
         l->busy++;
         pthread_mutex_unlock(&h->lock);
         f->result = f->run != NULL ? f->run(f) : pages_populate(f);
         pthread_mutex_lock(&h->lock);
         l->busy--;
-        queue_put(&h->finished, f);
+        fetch_queue_put(&h->finished, f);
         io_wake(h->io);
     }
     pthread_mutex_unlock(&h->lock);
@@ -163,10 +138,10 @@ static void helper_run_here(struct helper *h)
 {
     struct lane *l;
     while ((l = helper_pick(h)) != NULL) {
-        struct fetch *f = queue_take(&l->queue);
+        struct fetch *f = fetch_queue_take(&l->queue);
         l->queued--;
         f->result = f->run != NULL ? f->run(f) : pages_populate(f);
-        queue_put(&h->finished, f);
+        fetch_queue_put(&h->finished, f);
     }
     io_wake(h->io);
 }
@@ -175,7 +150,7 @@ void helper_start(struct helper *h, struct fetch *f)
 {
     pthread_mutex_lock(&h->lock);
     struct lane *l = &h->lanes[f->is_quick ? LANE_QUICK : LANE_OTHER];
-    queue_put(&l->queue, f);
+    fetch_queue_put(&l->queue, f);
     l->queued++;
     helper_grow(h);
     if (h->thread_count == 0)
@@ -191,7 +166,7 @@ void helper_deliver(struct helper *h)
     h->finished = (struct fetch_queue){0};
     pthread_mutex_unlock(&h->lock);
     struct fetch *f;
-    while ((f = queue_take(&finished)) != NULL) {
+    while ((f = fetch_queue_take(&finished)) != NULL) {
         h->io->fetches--;
         f->done(f, f->result);
     }

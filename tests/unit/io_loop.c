@@ -348,3 +348,13 @@ void side_send_all(struct loop *l, struct side *s)
         assert_true(s->sent > 0);
     }
 }
+
+void side_transfer(struct loop *l, struct side *s, int fd)
+{
+    for (size_t got = 0; s->out.len > 0; got += (size_t)s->sent) {
+        int before = s->sends;
+        io_send(&s->sock, &s->out);
+        loop_until(l, &s->sends, before + 1);
+        client_expect(l, fd, got, (size_t)s->sent);
+    }
+}

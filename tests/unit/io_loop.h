@@ -84,6 +84,11 @@ extern struct loop loop;
 int loop_set_up(void **state);
 int loop_tear_down(void **state);
 
+/* A case with those two, over that kind of loop. */
+#define LOOP_TEST(name, kind)                                                                      \
+    cmocka_unit_test_prestate_setup_teardown(name, loop_set_up, loop_tear_down,                    \
+                                             (void *)(uintptr_t)(kind))
+
 /* Turn until *value is at least `least`; fails when that takes ten seconds. */
 void loop_until(struct loop *l, const int *value, int least);
 void loop_until_size(struct loop *l, const size_t *value, size_t least);
@@ -114,5 +119,8 @@ void side_close(struct side *s, bool by_reset);
 
 /* Send all of a side's output. */
 void side_send_all(struct loop *l, struct side *s);
+
+/* The same while the client reads it: the pattern from its beginning. */
+void side_transfer(struct loop *l, struct side *s, int fd);
 
 #endif

@@ -39,23 +39,10 @@ static void skip_without(unsigned features)
 
 /* ---- what is sent ---- */
 
-/* Send what is in a side's output while the client reads it. */
-static void transfer(int fd, struct side *s)
-{
-    size_t got = 0;
-    while (s->out.len > 0) {
-        int sends = s->sends;
-        io_send(&s->sock, &s->out);
-        loop_until(&loop, &s->sends, sends + 1);
-        client_expect(&loop, fd, got, (size_t)s->sent);
-        got += (size_t)s->sent;
-    }
-}
-
 static void transfer_blocks(int fd, struct side *s)
 {
     side_append(&loop, s, 0, LEN, 16000);
-    transfer(fd, s);
+    side_transfer(&loop, s, fd);
 }
 
 static int releases;
@@ -75,7 +62,7 @@ static void transfer_run(int fd, struct side *s, uint8_t *bytes)
     releases = 0;
     assert_int_equal(weir_gather_append(&s->out, (struct weir_slice){&buf, bytes, RUN_LEN}),
                      WEIR_OK);
-    transfer(fd, s);
+    side_transfer(&loop, s, fd);
     loop_until(&loop, &releases, 1); /* all notices have come */
 }
 
@@ -295,22 +282,21 @@ static void when_nothing_may_be_pinned_all_is_sent_still(void **state)
     close(fd);
 }
 
-#define TEST_WITH(name, kind, up, down)                                                            \
-    cmocka_unit_test_prestate_setup_teardown(name, up, down, (void *)(uintptr_t)(kind))
-#define TEST(name, kind) TEST_WITH(name, kind, loop_set_up, loop_tear_down)
-#define TEST_LIMITED(name) TEST_WITH(name, &lists, set_up_limited, tear_down_limited)
+#define TEST_LIMITED(name)                                                                         \
+    cmocka_unit_test_prestate_setup_teardown(name, set_up_limited, tear_down_limited,              \
+                                             (void *)(uintptr_t)(&lists))
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_list_of_blocks_goes_from_pinned_memory, &lists),
-        TEST(nothing_is_pinned_that_the_pool_has_not_touched, &lists),
-        TEST(what_is_pinned_follows_what_the_pool_hands_out, &lists),
-        TEST(a_little_more_waits_until_it_is_missed_often, &lists),
-        TEST(a_run_of_bytes_needs_no_newer_kernel, &runs),
-        TEST(bytes_from_elsewhere_go_as_they_are, &lists),
-        TEST(without_buffers_all_goes_as_it_is, &none),
-        TEST(when_the_kernel_will_not_send_from_there_all_goes_as_it_is, &lists),
+        LOOP_TEST(a_list_of_blocks_goes_from_pinned_memory, &lists),
+        LOOP_TEST(nothing_is_pinned_that_the_pool_has_not_touched, &lists),
+        LOOP_TEST(what_is_pinned_follows_what_the_pool_hands_out, &lists),
+        LOOP_TEST(a_little_more_waits_until_it_is_missed_often, &lists),
+        LOOP_TEST(a_run_of_bytes_needs_no_newer_kernel, &runs),
+        LOOP_TEST(bytes_from_elsewhere_go_as_they_are, &lists),
+        LOOP_TEST(without_buffers_all_goes_as_it_is, &none),
+        LOOP_TEST(when_the_kernel_will_not_send_from_there_all_goes_as_it_is, &lists),
         TEST_LIMITED(half_of_a_limit_is_left_to_others),
         TEST_LIMITED(when_no_more_may_be_pinned_it_is_tried_once),
         TEST_LIMITED(when_nothing_may_be_pinned_all_is_sent_still),

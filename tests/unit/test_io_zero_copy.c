@@ -43,14 +43,7 @@ static bool has(unsigned feature)
 static void transfer(int fd, struct side *s)
 {
     side_append(&loop, s, 0, LEN, 16000);
-    size_t got = 0;
-    while (got < LEN) {
-        int sends = s->sends;
-        io_send(&s->sock, &s->out);
-        loop_until(&loop, &s->sends, sends + 1);
-        client_expect(&loop, fd, got, (size_t)s->sent);
-        got += (size_t)s->sent;
-    }
+    side_transfer(&loop, s, fd);
 }
 
 static void pages_stay_until_the_kernel_has_done_with_them(void **state)
@@ -200,21 +193,17 @@ static void where_the_kernel_copies_after_all_it_stops(void **state)
     loop_close(&loop);
 }
 
-#define TEST(name, kind)                                                                           \
-    cmocka_unit_test_prestate_setup_teardown(name, loop_set_up, loop_tear_down,                    \
-                                             (void *)(uintptr_t)(kind))
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(pages_stay_until_the_kernel_has_done_with_them, &on),
-        TEST(pages_stay_until_the_kernel_has_done_with_them, &silent),
-        TEST(a_connection_is_not_closed_before_the_last_notice, &on),
-        TEST(a_peer_that_takes_nothing_is_cut_in_the_end, &on),
-        TEST(small_sends_are_copied, &on),
-        TEST(nothing_is_sent_so_where_it_is_of_no_use, &automatic),
-        TEST(nothing_is_sent_so_where_it_is_of_no_use, &off),
-        TEST(nothing_is_sent_so_where_it_is_of_no_use, &unable),
+        LOOP_TEST(pages_stay_until_the_kernel_has_done_with_them, &on),
+        LOOP_TEST(pages_stay_until_the_kernel_has_done_with_them, &silent),
+        LOOP_TEST(a_connection_is_not_closed_before_the_last_notice, &on),
+        LOOP_TEST(a_peer_that_takes_nothing_is_cut_in_the_end, &on),
+        LOOP_TEST(small_sends_are_copied, &on),
+        LOOP_TEST(nothing_is_sent_so_where_it_is_of_no_use, &automatic),
+        LOOP_TEST(nothing_is_sent_so_where_it_is_of_no_use, &off),
+        LOOP_TEST(nothing_is_sent_so_where_it_is_of_no_use, &unable),
         cmocka_unit_test_prestate(where_nothing_tells_of_copies_it_does_not_begin,
                                   (void *)(uintptr_t)&silent_automatic),
         cmocka_unit_test_prestate(where_the_kernel_copies_after_all_it_stops,
