@@ -231,6 +231,9 @@ static void what_lies_behind_a_link_is_looked_at(void **state)
     fake_put(&fake, "far/file", "other");
     assert_seen_in_time("/link", "other");
     assert_seen_in_time("/near/file", "other");
+    fake_put(&fake, "far/file", "the third"); /* of what has been opened once more, too */
+    assert_seen_in_time("/link", "the third");
+    assert_seen_in_time("/near/file", "the third");
 }
 
 static void what_has_another_name_is_looked_at(void **state)
@@ -246,6 +249,27 @@ static void what_has_another_name_is_looked_at(void **state)
     settle("/a");
     fake_put(&fake, "../outside", "other");
     assert_seen_in_time("/a", "other");
+    fake_put(&fake, "../outside", "the third");
+    assert_seen_in_time("/a", "the third");
+}
+
+/* Whoever watches the directory of the first name is told neither of the second nor of its use. */
+static void another_name_that_comes_late_is_seen_after_the_longer_time(void **state)
+{
+    (void)state;
+    char old[512];
+    char new[512];
+    fake_put(&fake, "a", "one");
+    fake_path(&fake, "a", old);
+    fake_path(&fake, "../late", new);
+    fake_open(&fake, (struct files_config){0});
+    settle("/a");
+    assert_int_equal(link(old, new), 0);
+    fake_put(&fake, "../late", "other");
+    fake.clock.now_ms += LIMIT_CACHE_WATCHED_MS - LIMIT_CACHE_FRESH_MS;
+    assert_seen_in_time("/a", "other");
+    fake_put(&fake, "../late", "the third");
+    assert_seen_in_time("/a", "the third");
 }
 
 static void a_link_that_leads_nowhere_is_looked_at(void **state)
@@ -427,6 +451,7 @@ int main(void)
         TEST(a_sibling_that_comes_and_goes_is_seen_at_once),
         TEST(a_directory_above_that_is_moved_is_seen_at_once),
         TEST(what_lies_behind_a_link_is_looked_at),
+        TEST(another_name_that_comes_late_is_seen_after_the_longer_time),
         TEST(what_has_another_name_is_looked_at),
         TEST(a_link_that_leads_nowhere_is_looked_at),
         TEST(a_store_into_a_map_is_seen_after_the_longer_time),
